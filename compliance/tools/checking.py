@@ -53,16 +53,16 @@ def _profile(name: str) -> Profile:
         raise UsageFault(f"profile is {name!r}; expected 'policy' or 'verifier'") from None
 
 
-def _selectors(option: str, given: Iterable[str]) -> tuple[str, ...]:
+def _selectors(option: str, globs: Iterable[str]) -> tuple[str, ...]:
     """The globs of an argument; raises UsageFault for a string and for a glob without a match.
 
     A string is iterable too: its characters would be used as globs, and `*` matches all rules.
     """
-    if isinstance(given, str):
-        raise UsageFault(f"{option} is the string {given!r}; expected a list such as [{given!r}]")
-    selectors = tuple(given)
-    if odd := next((each for each in selectors if not isinstance(each, str)), None):
-        raise UsageFault(f"{option} has {odd!r}; expected rule ids or globs, as strings")
+    if isinstance(globs, str):
+        raise UsageFault(f"{option} is the string {globs!r}; expected a list such as [{globs!r}]")
+    selectors = tuple(globs)
+    if invalid := next((selector for selector in selectors if not isinstance(selector, str)), None):
+        raise UsageFault(f"{option} has {invalid!r}; expected rule ids or globs, as strings")
     if selectors:
         # Builds the rules of every round, which a call without selectors does not need
         from podium.compliance.rulebook.selectors import unmatched

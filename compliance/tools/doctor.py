@@ -122,15 +122,15 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
     Raises ComplianceError for a folder that does not exist, or that has several submissions.
     """
     if not path.is_dir():
-        what = "is not a folder" if path.exists() else "does not exist"
-        raise NothingToJudge(f"{path} {what}; expected the folder of a submission")
+        problem = "is not a folder" if path.exists() else "does not exist"
+        raise NothingToJudge(f"{path} {problem}; expected the folder of a submission")
     if names_results(path, RoundRequest(options.usage, options.round)):
         return _examine_assembled(path, options, width)
     absent = [name for name in FOLDERS if not (path / name).is_dir()]
     if absent:
         refuse_misnamed(path)
-        if found := kinds_of([path])[path].submissions:
-            names = ", ".join(map(str, found[:MOST_NAMED]))
+        if submissions := kinds_of([path])[path].submissions:
+            names = ", ".join(map(str, submissions[:MOST_NAMED]))
             raise NothingToJudge(f"{path} is a folder of submissions ({names}); name one of them")
         return _unbegun(path, absent, width), False
     return _examine_tree(path, path, options, width)
@@ -141,10 +141,13 @@ def _examine_assembled(path: Path, options: Options, width: int) -> tuple[str, b
 
     The folder is checked as `podium pack` would assemble it.
     """
-    with assembled(path, options) as made:
-        if not made.faults and all((made.tree / name).is_dir() for name in FOLDERS):
-            return _examine_tree(made.tree, path, options, width, made.refused)
-        lacking = [f"{each.path}: {each.message}" for each in (*made.faults, *made.plan.missing)]
+    with assembled(path, options) as assembly:
+        if not assembly.faults and all((assembly.tree / name).is_dir() for name in FOLDERS):
+            return _examine_tree(assembly.tree, path, options, width, assembly.refused)
+        lacking = [
+            f"{problem.path}: {problem.message}"
+            for problem in (*assembly.faults, *assembly.plan.missing)
+        ]
         return _not_packed(path, lacking, width), False
 
 
@@ -195,8 +198,8 @@ def _unbegun(path: Path, absent: list[str], width: int) -> str:
 def _not_packed(path: Path, lacking: list[str], width: int) -> str:
     file = clean(str(path / CONFIG))
     lines = [*wrap(f"{file} does not describe a complete submission:", width), ""]
-    for each in lacking:
-        lines += wrap(clean(each), width, "  - ", "    ")
+    for reason in lacking:
+        lines += wrap(clean(reason), width, "  - ", "    ")
     command = f"      $ podium pack {_quoted(path)} --dry-run"
     return "\n".join([*lines, command, "", "Not complete.", ""])
 
@@ -209,48 +212,48 @@ def _head(name: str, rules: Rules, remarks: Sequence[str], width: int) -> list[s
             "no round is specified: set round and usage in podium.toml, or pass --round",
             *remarks,
         ]
-    for each in remarks:
-        lines += wrap(clean(each), width, "  ! ", "    ")
+    for remark in remarks:
+        lines += wrap(clean(remark), width, "  ! ", "    ")
     return lines
 
 
 def _steps(
     path: Path, report: Outcome, parts: list[StepStatus], logs: Path, width: int
 ) -> Iterator[str]:
-    begun = {"", *(each.kind for each in report.files), *(["result"] if report.results else [])}
+    kinds = {"", *(file.kind for file in report.files), *(["result"] if report.results else [])}
     names = {"path": _quoted(path), "logs": _quoted(logs)}
     for number, part in enumerate(parts, 1):
-        known = part.step.begins_with in begun
-        yield from _part(number, part, names, width, begun=known)
+        is_begun = part.step.begins_with in kinds
+        yield from _part(number, part, names, width, is_begun=is_begun)
     count = sum(len(part.to_do) for part in parts)
     yield ""
     yield _last(count, path, report)
 
 
 def _part(
-    number: int, part: StepStatus, names: Mapping[str, str], width: int, *, begun: bool
+    number: int, part: StepStatus, names: Mapping[str, str], width: int, *, is_begun: bool
 ) -> Iterator[str]:
-    state = "done" if begun else "nothing to check yet"
+    state = "done" if is_begun else "nothing to check yet"
     if part.to_do:
         state = f"{len(part.to_do)} to do"
     if part.advised:
         state += f" ({part.advised} advised)"
     yield f"{number:2}. {part.step.title}: {state}"
-    listed = part.to_do[:SHOWN]
-    for finding in listed:
+    findings = part.to_do[:SHOWN]
+    for finding in findings:
         yield from wrap(
             f"{clean(finding.path)}: {clean(finding.message)}", width, "    - ", "      "
         )
         if finding.hint:
             yield from wrap(clean(finding.hint), width, "      > ", "        ")
-    if len(part.to_do) > len(listed):
-        yield f"    - and {len(part.to_do) - len(listed)} more"
+    if len(part.to_do) > len(findings):
+        yield f"    - and {len(part.to_do) - len(findings)} more"
     if part.to_do:
         yield f"      $ {part.step.command.format_map(names)}"
 
 
 def _last(count: int, path: Path, report: Outcome) -> str:
-    judges = " and ".join(_JUDGES[each] for each in sorted(report.rejected_by))
+    judges = " and ".join(_JUDGES[judge] for judge in sorted(report.rejected_by))
     if not count and not judges:
         return f"Complete.\n      $ {_next_command(path)}"
     to_do = f"{plural(count, 'item')} left"
@@ -270,9 +273,9 @@ def _next_command(path: Path) -> str:
     """The command that packages a complete submission: `pack` if it has a podium.toml."""
     if (path / CONFIG).is_file():
         return f"podium pack {_quoted(path)}"
-    name, here = f"{path.absolute().name}.tar.zst", Path.cwd().resolve()
+    name, working_folder = f"{path.absolute().name}.tar.zst", Path.cwd().resolve()
     # `podium bundle` refuses an archive inside the tree
-    within = path.resolve() in (here, *here.parents)
+    within = path.resolve() in (working_folder, *working_folder.parents)
     archive = path.resolve().parent / name if within else Path(name)
     return f"podium bundle {_quoted(path)} {_quoted(archive)}"
 

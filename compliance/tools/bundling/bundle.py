@@ -92,9 +92,16 @@ def bundle(tree: Path, archive: Path, options: BundleOptions | None = None) -> B
         sha256.write(side_line(out.sha256, archive.name))
         sha1.write(side_line(out.sha1, archive.name))
     files = sum(entry.kind is not MemberKind.FOLDER for entry in entries)
-    how, warning = _elsewhere(archive, compression, cipher, options)
+    unpack_command, warning = _elsewhere(archive, compression, cipher, options)
     return Bundled(
-        archive, files, out.size, out.sha256, out.sha1, tuple(sides.values()), how, warning
+        archive,
+        files,
+        out.size,
+        out.sha256,
+        out.sha1,
+        tuple(sides.values()),
+        unpack_command,
+        warning,
     )
 
 
@@ -137,10 +144,10 @@ def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | N
 def _encrypt(
     entries: list[TreeEntry],
     out: Hashing,
-    how: tuple[Compression, Cipher, BundleOptions],
+    settings: tuple[Compression, Cipher, BundleOptions],
     room: Path,
 ) -> None:
-    compression, cipher, options = how
+    compression, cipher, options = settings
     secret = options.passphrase or ""
     if cipher is Cipher.AGE:
         # The library reads from a file: the plain archive is in a file without a name

@@ -17,8 +17,8 @@ def refuse_skeleton(tree: Path) -> None:
 
     Any other folder is bundled unchanged.
     """
-    begun = any((tree / name).exists() for name in (CONFIG, "results", "systems"))
-    if begun and not any(tree.glob("results/**/result*")):
+    is_submission = any((tree / name).exists() for name in (CONFIG, "results", "systems"))
+    if is_submission and not any(tree.glob("results/**/result*")):
         raise Refused(f"{tree} has no results; {_advice(tree)}")
 
 
@@ -30,8 +30,8 @@ def _advice(tree: Path) -> str:
         fields = read_toml(config_bytes(config).decode())
     except (OSError, ValueError):
         fields = {}
-    into, submitter = fields.get("into", PACKED), fields.get("submitter", tree.resolve().name)
-    packed = Path(os.path.normpath(tree / str(into) / str(submitter)))
+    target, submitter = fields.get("into", PACKED), fields.get("submitter", tree.resolve().name)
+    packed = Path(os.path.normpath(tree / str(target) / str(submitter)))
     if (packed / "results").is_dir():
         return f"bundle the packed tree instead: {packed}"
     return f"run `podium pack {tree}` first, then bundle {packed}"

@@ -86,13 +86,13 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
     options = options or UnpackOptions()
     refuse_occupied(output)
     # One open file for hashes and content, so that the archive cannot be replaced in between
-    made = draft_folder(output, durable=options.durable)
-    with _archive(archive) as stream, made as draft, ExitStack() as stack:
-        stated = stated_hashes(archive)
+    draft_context = draft_folder(output, durable=options.durable)
+    with _archive(archive) as stream, draft_context as draft, ExitStack() as stack:
+        hashes = stated_hashes(archive)
         if options.sha256 is not None:
-            stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
+            hashes.append(("sha256", checked_hash(options.sha256), "--sha256"))
         display_path = clean(archive.name)
-        check_hashes(stream, stated, display_path)
+        check_hashes(stream, hashes, display_path)
         with decrypted(stream, display_path, options.keys, output.absolute().parent) as archived:
             if archived.encrypted:
                 # A kill must not leave the decrypted files behind
@@ -110,14 +110,14 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
             archived.how,
             unpacking.files,
             unpacking.size,
-            _checks(stated, options),
+            _checks(hashes, options),
             archived.old,
             not archived.authenticated and options.sha256 is None and options.receipt is None,
         )
 
 
-def _checks(stated: list[tuple[str, str, str]], options: UnpackOptions) -> tuple[str, ...]:
-    hashes = [f"{kind} matches {source}" for kind, _, source in stated]
+def _checks(expected: list[tuple[str, str, str]], options: UnpackOptions) -> tuple[str, ...]:
+    hashes = [f"{kind} matches {source}" for kind, _, source in expected]
     receipt = options.receipt
     if receipt is not None:
         hashes.append(f"{len(receipt.files)} files match the receipt")
@@ -198,7 +198,7 @@ class _Unpacking:
         if ON_WINDOWS:
             refuse_on_windows(parts, display_path)
         kind = MemberKind.FILE if member.kind is MemberKind.HARD_LINK else member.kind
-        place = self._taken.take(parts, kind)
+        number = self._taken.take(parts, kind)
         # Implied folders count too: one name may imply two thousand
         if len(self._taken) > self._limits.members:
             raise Refused(
@@ -208,9 +208,9 @@ class _Unpacking:
         os.makedirs(path if kind is MemberKind.FOLDER else os.path.dirname(path), exist_ok=True)
         if member.kind is MemberKind.FILE:
             self._write(path, members.content(), executable=member.executable)
-            self._files[place] = member.executable
+            self._files[number] = member.executable
         elif member.kind is MemberKind.HARD_LINK:
-            self._copy(path, place, member, meter)
+            self._copy(path, number, member, meter)
         elif member.kind is MemberKind.LINK:
             self._keep(path, member)
 
@@ -229,7 +229,7 @@ class _Unpacking:
         self.size += write_new(path, content, executable=executable)
         self.files += 1
 
-    def _copy(self, path: str, place: int, member: Member, meter: Meter) -> None:
+    def _copy(self, path: str, file_number: int, member: Member, meter: Meter) -> None:
         """Write a hard link as a copy of its target, which must be an earlier member."""
         display_path = clean(member.name[:200])
         original_parts = parts_of(member.target, display_path)
@@ -246,7 +246,7 @@ class _Unpacking:
         executable = self._files[number]
         with open(original, "rb") as stream:
             self._write(path, iter(lambda: stream.read(1 << 20), b""), executable=executable)
-        self._files[place] = executable
+        self._files[file_number] = executable
 
     def _link(self, path: str, member: Member) -> None:
         try:

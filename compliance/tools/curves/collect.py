@@ -43,21 +43,21 @@ class CurveRequest(NamedTuple):
     each: float = 1.0
 
 
-def collect(paths: Sequence[Path], wanted: CurveRequest) -> list[Curve]:
+def collect(paths: Sequence[Path], request: CurveRequest) -> list[Curve]:
     """The curves below paths, logs first; the curve of a log is its quality.
 
     Raises NothingToJudge if there is none, UsageFault for a tracker file that cannot be read.
     """
-    everything = [curve for path in _files(paths) for curve in _curves(path, wanted)]
-    logs = [each for each in everything if each.source == "log"]
-    tracked = [each for each in everything if each.source != "log"]
-    found = [each for each in tracked if wanted.metric in ("", each.name)]
-    if found or (logs and not wanted.metric):
-        return [*logs, *found]
-    names = sorted({each.name for each in tracked})
+    curves = [curve for path in _files(paths) for curve in _curves(path, request)]
+    logs = [curve for curve in curves if curve.source == "log"]
+    tracked = [curve for curve in curves if curve.source != "log"]
+    selected = [curve for curve in tracked if request.metric in ("", curve.name)]
+    if selected or (logs and not request.metric):
+        return [*logs, *selected]
+    names = sorted({curve.name for curve in tracked})
     hint = f"; found: {', '.join(names[:20])}" if names else ""
-    what = f"curve named {wanted.metric}" if wanted.metric else "curve"
-    raise NothingToJudge(f"no {what} in {', '.join(map(str, paths))}{hint}")
+    noun = f"curve named {request.metric}" if request.metric else "curve"
+    raise NothingToJudge(f"no {noun} in {', '.join(map(str, paths))}{hint}")
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -70,36 +70,38 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield from (Path(folder, name) for name in sorted(names))
 
 
-def _curves(path: Path, wanted: CurveRequest) -> Iterator[Curve]:
+def _curves(path: Path, request: CurveRequest) -> Iterator[Curve]:
     if EVENTS in path.name or path.suffix == ".wandb":
-        yield from _tracked(path, wanted)
+        yield from _tracked(path, request)
         return
     log = read_log(path)
     series = trace_of(Run(log.records, log.line)).quality
     points = tuple(
-        Point(at, ms / 1000, value) for _, ms, at, value in series.points if at is not None
+        Point(position, ms / 1000, value)
+        for _, ms, position, value in series.points
+        if position is not None
     )
     if points:
         yield Curve(str(path), "log", QUALITY, series.unit, points)
 
 
-def _tracked(path: Path, wanted: CurveRequest) -> Iterator[Curve]:
+def _tracked(path: Path, request: CurveRequest) -> Iterator[Curve]:
     try:
         with open_plain(path) as stream:
             data = stream.read(LARGEST + 1)
         if len(data) > LARGEST:
             raise BadRecording(f"is larger than {LARGEST >> 20} MiB")
         is_run = data.startswith(MAGIC)
-        found = read_run(data, wanted.counted_by) if is_run else read_events(data)
+        series = read_run(data, request.counted_by) if is_run else read_events(data)
     except (OSError, BadRecording) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UsageFault(f"{path} {why}") from None
-    unit = wanted.counted_by if is_run and wanted.counted_by else STEP
-    for name, points in sorted(found.items()):
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageFault(f"{path} {reason}") from None
+    unit = request.counted_by if is_run and request.counted_by else STEP
+    for name, points in sorted(series.items()):
         finite = tuple(
-            Point(at * wanted.each, time, value)
-            for at, time, value in points
-            if math.isfinite(value) and math.isfinite(at)
+            Point(position * request.each, time, value)
+            for position, time, value in points
+            if math.isfinite(value) and math.isfinite(position)
         )
         if finite:
             yield Curve(str(path), "wandb" if is_run else "tensorboard", name, unit, finite)

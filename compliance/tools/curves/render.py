@@ -35,14 +35,16 @@ class Agreement(NamedTuple):
 
 def agreement(curve: Curve, log: Curve) -> Agreement:
     """The difference of a tracker's values from the log's values at the same progress."""
-    logged = {each.at: each.value for each in log.points}
-    apart = [abs(each.value - logged[each.at]) for each in curve.points if each.at in logged]
-    return Agreement(len(apart), max(apart, default=0.0))
+    logged = {point.at: point.value for point in log.points}
+    differences = [
+        abs(point.value - logged[point.at]) for point in curve.points if point.at in logged
+    ]
+    return Agreement(len(differences), max(differences, default=0.0))
 
 
 def text(curves: Sequence[Curve], width: int) -> str:
     """A line for each curve; with one log, also the agreement of the trackers with it."""
-    logs = [each for each in curves if each.source == "log"]
+    logs = [curve for curve in curves if curve.source == "log"]
     compared = len(logs) == 1 and len(curves) > 1
     rows: list[Row] = []
     for path, group in groupby(curves, lambda curve: curve.path):
@@ -63,16 +65,17 @@ def _row(curve: Curve, log: Curve | None) -> list[str]:
         return row
     if curve is log:
         return [*row, "", ""]
-    common, apart = agreement(curve, log)
-    return [*row, str(common), f"{apart:.3g}" if common else "-"]
+    common, difference = agreement(curve, log)
+    return [*row, str(common), f"{difference:.3g}" if common else "-"]
 
 
 def json(curves: Sequence[Curve]) -> str:
     """All points."""
-    told = [
-        each._asdict() | {"points": [point._asdict() for point in each.points]} for each in curves
+    entries = [
+        curve._asdict() | {"points": [point._asdict() for point in curve.points]}
+        for curve in curves
     ]
-    return json_text({"schema": SCHEMA, "curves": told})
+    return json_text({"schema": SCHEMA, "curves": entries})
 
 
 def delimited(curves: Sequence[Curve]) -> str:
@@ -80,24 +83,32 @@ def delimited(curves: Sequence[Curve]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("path", "source", "name", "unit", "at", "time", "value"))
-    for each in curves:
-        whose = [cell(part) for part in (each.path, each.source, each.name, each.unit)]
-        writer.writerows([*whose, at, cell(time), value] for at, time, value in each.points)
+    for curve in curves:
+        labels = [cell(part) for part in (curve.path, curve.source, curve.name, curve.unit)]
+        writer.writerows(
+            [*labels, position, cell(time), value] for position, time, value in curve.points
+        )
     return stream.getvalue().encode("utf-8", "replace").decode()
 
 
 def draw(curves: Sequence[Curve], path: Path) -> None:
     """One plot for each quantity, with the quality of the logs in each plot."""
-    logs = [each for each in curves if each.source == "log"]
-    tracked = [each for each in curves if each.source != "log"]
-    names = list(dict.fromkeys(each.name for each in tracked)) or [""]
-    with plots(path, len(names)) as places:
-        for axes, name in zip(places, names, strict=True):
-            shown = [*logs, *(each for each in tracked if each.name == name)]
-            for each in shown:
-                ats, values = zip(*((at, value) for at, _, value in each.points), strict=True)
-                style = "o-" if each.source == "log" else "-"
-                axes.plot(ats, values, style, label=clean(Path(each.path).name).replace("$", r"\$"))
-            axes.set_xlabel(" or ".join(dict.fromkeys(each.unit for each in shown if each.unit)))
+    logs = [curve for curve in curves if curve.source == "log"]
+    tracked = [curve for curve in curves if curve.source != "log"]
+    names = list(dict.fromkeys(curve.name for curve in tracked)) or [""]
+    with plots(path, len(names)) as panels:
+        for axes, name in zip(panels, names, strict=True):
+            drawn_curves = [*logs, *(curve for curve in tracked if curve.name == name)]
+            for curve in drawn_curves:
+                ats, values = zip(
+                    *((position, value) for position, _, value in curve.points), strict=True
+                )
+                style = "o-" if curve.source == "log" else "-"
+                axes.plot(
+                    ats, values, style, label=clean(Path(curve.path).name).replace("$", r"\$")
+                )
+            axes.set_xlabel(
+                " or ".join(dict.fromkeys(curve.unit for curve in drawn_curves if curve.unit))
+            )
             axes.set_title(clean(name or logs[0].name).replace("$", r"\$"))
             axes.legend()

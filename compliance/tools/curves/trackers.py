@@ -72,40 +72,40 @@ def read_run(data: bytes, counted_by: str = "") -> dict[str, list[Point]]:
     """
     if not data.startswith(MAGIC):
         raise BadRecording("is not an offline run of Weights & Biases")
-    found: dict[str, list[Point]] = defaultdict(list)
+    points: dict[str, list[Point]] = defaultdict(list)
     try:
         for record in _records(data):
             for number, message in fields(record):
                 if number == HISTORY:
                     step, row = _row(message)
-                    at = row.get(counted_by) if counted_by else step
-                    if at is None:
+                    position = row.get(counted_by) if counted_by else step
+                    if position is None:
                         continue
                     for name, value in row.items():
                         if not name.startswith("_") and name != counted_by:
-                            found[name].append(Point(at, row.get(TIME), value))
+                            points[name].append(Point(position, row.get(TIME), value))
     except (ValueError, struct.error) as error:
         raise BadRecording(f"is a damaged offline run of Weights & Biases: {error}") from None
-    return found
+    return points
 
 
 def _records(data: bytes) -> Iterator[bytes]:
-    at, begun = HEADER, b""
-    while at + PIECE <= len(data):
-        left = BLOCK - at % BLOCK
-        if left < PIECE:  # too short for a piece: padding
-            at += left
+    offset, record = HEADER, b""
+    while offset + PIECE <= len(data):
+        remaining = BLOCK - offset % BLOCK
+        if remaining < PIECE:  # too short for a piece: padding
+            offset += remaining
             continue
-        _, length, kind = struct.unpack_from("<IHB", data, at)
-        piece = data[at + PIECE : at + PIECE + length]
+        _, length, kind = struct.unpack_from("<IHB", data, offset)
+        piece = data[offset + PIECE : offset + PIECE + length]
         if len(piece) < length:
             return
-        at += PIECE + length
+        offset += PIECE + length
         if kind not in (WHOLE, FIRST, MIDDLE, LAST):
             raise ValueError(f"a piece is of kind {kind}")
-        begun = piece if kind in (WHOLE, FIRST) else begun + piece
+        record = piece if kind in (WHOLE, FIRST) else record + piece
         if kind in (WHOLE, LAST):
-            yield begun
+            yield record
 
 
 def _row(message: bytes) -> tuple[float | None, Mapping[str, float]]:
@@ -114,8 +114,8 @@ def _row(message: bytes) -> tuple[float | None, Mapping[str, float]]:
     row: dict[str, float] = {}
     for number, part in fields(message):
         if number == STEP:
-            held = dict(fields(part))
-            step = whole(held[NUMBER]) if NUMBER in held else 0
+            item = dict(fields(part))
+            step = whole(item[NUMBER]) if NUMBER in item else 0
         elif number == ITEM:
             name, value = _item(part)
             if value is not None:
@@ -157,7 +157,7 @@ def read_events(data: bytes) -> dict[str, list[Point]]:
 
     Raises BadRecording for other files.
     """
-    found: dict[str, list[Point]] = defaultdict(list)
+    points: dict[str, list[Point]] = defaultdict(list)
     try:
         for record in _events(data):
             event = dict(fields(record))
@@ -166,22 +166,22 @@ def read_events(data: bytes) -> dict[str, list[Point]]:
             time = struct.unpack("<d", event[WALL_TIME])[0] if WALL_TIME in event else None
             step = whole(event[EVENT_STEP]) if EVENT_STEP in event else 0
             for tag, value in _scalars(event[SUMMARY]):
-                found[tag].append(Point(step, time, value))
+                points[tag].append(Point(step, time, value))
     except (ValueError, struct.error) as error:
         raise BadRecording(f"is not an event file of TensorBoard: {error}") from None
-    return found
+    return points
 
 
 def _events(data: bytes) -> Iterator[bytes]:
-    at = 0
-    while at + FRAME <= len(data):
-        (length,) = struct.unpack_from("<Q", data, at)
-        if at + FRAME + length > len(data):
-            if at == 0:
+    offset = 0
+    while offset + FRAME <= len(data):
+        (length,) = struct.unpack_from("<Q", data, offset)
+        if offset + FRAME + length > len(data):
+            if offset == 0:
                 raise ValueError("its first record is longer than the file")
             return
-        yield data[at + 12 : at + 12 + length]
-        at += FRAME + length
+        yield data[offset + 12 : offset + 12 + length]
+        offset += FRAME + length
 
 
 def _scalars(summary: bytes) -> Iterator[tuple[str, float]]:
@@ -200,9 +200,9 @@ def _of_tensor(message: bytes) -> float | None:
     """The number of a tensor with one element; None for text, pictures and larger tensors."""
     parts = dict(fields(message))
     kind = whole(parts[TYPE]) if TYPE in parts else 0
-    for name, form, wanted in (("<f", FLOATS, FLOAT), ("<d", DOUBLES, DOUBLE)):
-        held = parts.get(CONTENT) or parts.get(form) or b""
-        if kind == wanted and len(held) == struct.calcsize(name):
-            number: float = struct.unpack(name, held)[0]
+    for name, form, tensor_type in (("<f", FLOATS, FLOAT), ("<d", DOUBLES, DOUBLE)):
+        payload = parts.get(CONTENT) or parts.get(form) or b""
+        if kind == tensor_type and len(payload) == struct.calcsize(name):
+            number: float = struct.unpack(name, payload)[0]
             return number
     return None

@@ -64,20 +64,20 @@ LONGEST_S = 900.0
 """Time limit of a process for one benchmark: the official checker is slow."""
 
 
-def _lost(task: Task, why: str) -> ComparedLogs:
-    raise UsageFault(f"{task.which} could not be compared: a process {why}")
+def _lost(task: Task, reason: str) -> ComparedLogs:
+    raise UsageFault(f"{task.which} could not be compared: a process {reason}")
 
 
-def compare(wanted: DriftScope, python: str | None, jobs: int) -> Comparison:
+def compare(scope: DriftScope, python: str | None, jobs: int) -> Comparison:
     """Compare the tables with an installed release; raises UsageFault if this is impossible.
 
     A round that only the release has is compared with our newest earlier round.
     """
     name = python or sys.executable
-    about = Installed.about(name)
-    pairs = [*_pairs(wanted, about)]
+    release = Installed.about(name)
+    pairs = [*_pairs(scope, release)]
     tasks = [
-        task for rules, ruleset in pairs for task in _tasks(rules, ruleset, wanted, about, name)
+        task for rules, ruleset in pairs for task in _tasks(rules, ruleset, scope, release, name)
     ]
     if not tasks:
         raise UsageFault("nothing to compare: no such round and benchmark in podium or the release")
@@ -87,21 +87,21 @@ def compare(wanted: DriftScope, python: str | None, jobs: int) -> Comparison:
         batches: Iterator[list[ComparedLogs]] = iter([_work(tasks)])
     else:
         batches = spread(_work, tasks, jobs, TaskPolicy(lambda _: LONGEST_S, _lost))
-    found = [one for batch in batches for one in batch]
+    results = [result for batch in batches for result in batch]
     tables = (
         row
         for rules, ruleset in pairs
         if rules.name == ruleset
-        for row in compare_round(rules, about, wanted.benchmark)
+        for row in compare_round(rules, release, scope.benchmark)
     )
-    of_logs = (row for one in found for row in one.rows)
-    rows = merged([*_whole_rounds(wanted, about), *tables, *of_logs])
+    of_logs = (row for result in results for row in result.rows)
+    rows = merged([*_whole_rounds(scope, release), *tables, *of_logs])
     return Comparison(
-        about,
+        release,
         name,
         tuple(dict.fromkeys(f"{rules.usage} {ruleset}" for rules, ruleset in pairs)),
-        tuple(rules.title for rules in _ours(wanted) if not about.files(rules.usage, rules.name)),
-        sum(one.logs for one in found),
+        tuple(rules.title for rules in _ours(scope) if not release.files(rules.usage, rules.name)),
+        sum(result.logs for result in results),
         tuple(sorted(rows, key=_order)),
     )
 
@@ -113,69 +113,76 @@ def _order(row: Disagreement) -> tuple[object, ...]:
 # --- scope ---
 
 
-def _ours(wanted: DriftScope) -> Iterator[Round]:
+def _ours(scope: DriftScope) -> Iterator[Round]:
     for usage in USAGES:
         for name, rules in rounds_of(usage).items():
             # Without a public verifier, a release has no rules for the round
-            if rules.verified and wanted.usage in ("", usage) and wanted.round in ("", name):
+            if rules.verified and scope.usage in ("", usage) and scope.round in ("", name):
                 yield rules
 
 
-def _pairs(wanted: DriftScope, about: About) -> Iterator[tuple[Round, str]]:
+def _pairs(scope: DriftScope, release: About) -> Iterator[tuple[Round, str]]:
     """Our rounds, each with the name of the official round to compare with."""
-    for rules in _ours(wanted):
-        if about.files(rules.usage, rules.name):
+    for rules in _ours(scope):
+        if release.files(rules.usage, rules.name):
             yield rules, rules.name
-    for usage, name in _unknown(about):
+    for usage, name in _unknown(release):
         # The rows of an unknown round are compared only if the user names the round
-        if wanted.round == name and wanted.usage in ("", usage):
-            before = [one for one in rounds_of(usage).values() if one.version < version_of(name)]
+        if scope.round == name and scope.usage in ("", usage):
+            before = [
+                candidate
+                for candidate in rounds_of(usage).values()
+                if candidate.version < version_of(name)
+            ]
             if before:
                 yield before[-1], name
 
 
-def _unknown(about: About) -> list[tuple[str, str]]:
+def _unknown(release: About) -> list[tuple[str, str]]:
     """Rounds that only the release has."""
-    pairs = (title.split(" ") for title in about.rules)
+    pairs = (title.split(" ") for title in release.rules)
     return [(usage, name) for usage, name in pairs if name not in rounds_of(usage)]
 
 
-def _whole_rounds(wanted: DriftScope, about: About) -> Iterator[Disagreement]:
-    for usage, name in _unknown(about):
-        if wanted.usage in ("", usage) and wanted.round in ("", name) and not wanted.benchmark:
-            theirs = f"{len(about.files(usage, name))} rule files"
-            yield Disagreement(usage, name, "", "", "", "", "no such round", theirs)
+def _whole_rounds(scope: DriftScope, release: About) -> Iterator[Disagreement]:
+    for usage, name in _unknown(release):
+        if scope.usage in ("", usage) and scope.round in ("", name) and not scope.benchmark:
+            official_text = f"{len(release.files(usage, name))} rule files"
+            yield Disagreement(usage, name, "", "", "", "", "no such round", official_text)
 
 
 def _tasks(
-    rules: Round, ruleset: str, wanted: DriftScope, about: About, python: str
+    rules: Round, ruleset: str, scope: DriftScope, release: About, python: str
 ) -> Iterator[Task]:
-    files = about.files(rules.usage, ruleset)
-    done: set[tuple[str, str, str]] = set()
-    for which in cases():
-        if which[:2] != (rules.usage, rules.name) or wanted.benchmark not in ("", which.benchmark):
+    files = release.files(rules.usage, ruleset)
+    compared: set[tuple[str, str, str]] = set()
+    for log_kind in cases():
+        if log_kind[:2] != (rules.usage, rules.name) or scope.benchmark not in (
+            "",
+            log_kind.benchmark,
+        ):
             continue
         keys = []
-        theirs = {key for name in _files_of(which, files) for key in files[name]}
-        for key in dict.fromkeys((*effective(which), *sorted(theirs))):
-            place = place_of(which, key, files)
+        official_keys = {key for name in _files_of(log_kind, files) for key in files[name]}
+        for key in dict.fromkeys((*effective(log_kind), *sorted(official_keys))):
+            deciding_file = place_of(log_kind, key, files)
             # Rows that apply to all benchmarks are tried with the logs of one benchmark only
-            about_row = (place.division, place.benchmark or "", key)
-            if place.benchmark or about_row not in done:
-                done.add(about_row)
+            about_row = (deciding_file.division, deciding_file.benchmark or "", key)
+            if deciding_file.benchmark or about_row not in compared:
+                compared.add(about_row)
                 keys.append(key)
-        yield Task(which, ruleset, tuple(keys), files, python)
+        yield Task(log_kind, ruleset, tuple(keys), files, python)
 
 
-def _files_of(which: LogKind, files: Mapping[str, object]) -> list[str]:
+def _files_of(log_kind: LogKind, files: Mapping[str, object]) -> list[str]:
     """The rule files that may apply to a kind of log, outermost first."""
-    if not which.rules.divided:
-        names = ["common", which.benchmark]
+    if not log_kind.rules.divided:
+        names = ["common", log_kind.benchmark]
         # In the first round with rule files, a benchmark may have its own rule set
         return [name for name in names if name in files]
-    own = f"{which.division}_{which.benchmark}"
-    chosen = [f"{own}_{str(value).lower()}" for _, value in which.choices]
-    names = ["common", f"{which.division}_common", own, *chosen]
+    base_name = f"{log_kind.division}_{log_kind.benchmark}"
+    chosen = [f"{base_name}_{str(value).lower()}" for _, value in log_kind.choices]
+    names = ["common", f"{log_kind.division}_common", base_name, *chosen]
     return [name for name in names if name in files]
 
 
@@ -188,11 +195,11 @@ def _work(tasks: list[Task]) -> list[ComparedLogs]:
 
 
 def _compared(task: Task, installed: Installed) -> ComparedLogs:
-    theirs: dict[str, KeyRule] = {}
+    official_rules: dict[str, KeyRule] = {}
     for name in _files_of(task.which, task.files):
-        theirs |= task.files[name]
-    asking = _Asking(task, theirs, installed)
-    for batch in batches(task.which, trials(task.which, task.keys, theirs), theirs):
+        official_rules |= task.files[name]
+    asking = _Asking(task, official_rules, installed)
+    for batch in batches(task.which, trials(task.which, task.keys, official_rules), official_rules):
         if len(batch.trials) == 1:
             asking.ask(batch.trials[0])
         else:
@@ -209,8 +216,10 @@ def _compared(task: Task, installed: Installed) -> ComparedLogs:
 class _Asking:
     """Both checkers on one kind of log; `known` are the differences for the valid log."""
 
-    def __init__(self, task: Task, theirs: Mapping[str, KeyRule], installed: Installed) -> None:
-        self.task, self.theirs, self.installed = task, theirs, installed
+    def __init__(
+        self, task: Task, official_rules: Mapping[str, KeyRule], installed: Installed
+    ) -> None:
+        self.task, self.theirs, self.installed = task, official_rules, installed
         self.known: frozenset[str] = frozenset()
         self.found: list[Disagreement] = []
         self.count = 0
@@ -218,53 +227,60 @@ class _Asking:
 
     def _both(self, trial: Trial) -> tuple[CheckerVerdict, CheckerVerdict]:
         self.count += 1
-        which = self.task.which
-        data = trial.log(which)
-        return _ours_on(which, data), self.installed.judge(which.usage, self.task.ruleset, data)
+        log_kind = self.task.which
+        data = trial.log(log_kind)
+        return _ours_on(log_kind, data), self.installed.judge(
+            log_kind.usage, self.task.ruleset, data
+        )
 
     def doubtful(self, trial: Trial) -> frozenset[str] | None:
         """The keys with different verdicts in a log with several changes; None if unknown."""
-        ours, said = self._both(trial)
-        different = (ours.keys ^ said.keys) - self.known
+        our_verdict, official_verdict = self._both(trial)
+        different = (our_verdict.keys ^ official_verdict.keys) - self.known
         # After a violation without a key, or without a verdict, each change is checked separately
-        if said.crash or (not different and ours.passes != said.passes):
+        if official_verdict.crash or (
+            not different and our_verdict.passes != official_verdict.passes
+        ):
             return None if _KEYLESS not in self.known else frozenset()
         return different
 
     def ask(self, trial: Trial) -> None:
         """Add the disagreements on a log with one change, or on the valid log."""
-        ours, said = self._both(trial)
-        different = _difference(ours, said, trial.key)
+        our_verdict, official_verdict = self._both(trial)
+        different = _difference(our_verdict, official_verdict, trial.key)
         if trial.key:
             different -= self.known
         else:
-            self.known, self.hopeless = different, bool(said.crash)
-            different = frozenset({NAMES}) if said.crash else different
+            self.known, self.hopeless = different, bool(official_verdict.crash)
+            different = frozenset({NAMES}) if official_verdict.crash else different
         self.found += [
-            _row(self.task, trial, key, ours, said, self.theirs) for key in sorted(different)
+            _row(self.task, trial, key, our_verdict, official_verdict, self.theirs)
+            for key in sorted(different)
         ]
 
 
-def _ours_on(which: LogKind, data: bytes) -> CheckerVerdict:
-    rules = which.rules
+def _ours_on(log_kind: LogKind, data: bytes) -> CheckerVerdict:
+    rules = log_kind.rules
     log = parse_log(data, rules.generation)
-    found = judge_log(log, rules, Profile.VERIFIER, "result_0.txt").findings
-    errors = [each for each in found if each.severity is Severity.ERROR]
-    return CheckerVerdict(not errors, frozenset(each.key for each in errors if each.key))
+    findings = judge_log(log, rules, Profile.VERIFIER, "result_0.txt").findings
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    return CheckerVerdict(not errors, frozenset(finding.key for finding in errors if finding.key))
 
 
-def _difference(ours: CheckerVerdict, theirs: CheckerVerdict, key: str) -> frozenset[str]:
+def _difference(
+    our_verdict: CheckerVerdict, official_verdict: CheckerVerdict, key: str
+) -> frozenset[str]:
     """The keys with different verdicts; the changed key if it is one of them."""
-    if theirs.crash:
+    if official_verdict.crash:
         # A crash reports no keys: podium must only reject the log
-        return frozenset({key}) if ours.passes else frozenset()
-    if key in ours.keys & theirs.keys:
+        return frozenset({key}) if our_verdict.passes else frozenset()
+    if key in our_verdict.keys & official_verdict.keys:
         # Both reject the change itself: the effect on other rows does not matter
         return frozenset()
-    keys = ours.keys ^ theirs.keys
+    keys = our_verdict.keys ^ official_verdict.keys
     if key in keys:
         return frozenset({key})
-    if keys or ours.passes == theirs.passes:
+    if keys or our_verdict.passes == official_verdict.passes:
         return keys
     return frozenset({_KEYLESS})
 
@@ -273,41 +289,43 @@ def _row(
     task: Task,
     trial: Trial,
     key: str,
-    ours: CheckerVerdict,
-    said: CheckerVerdict,
-    theirs: Mapping[str, KeyRule],
+    our_verdict: CheckerVerdict,
+    official_verdict: CheckerVerdict,
+    official_rules: Mapping[str, KeyRule],
 ) -> Disagreement:
-    which = task.which
-    key = key if key != _KEYLESS else trial.key or _with_a_target(theirs)
-    place = place_of(which, key, task.files)
+    log_kind = task.which
+    key = key if key != _KEYLESS else trial.key or _with_a_target(official_rules)
+    deciding_file = place_of(log_kind, key, task.files)
     if not trial.key and key == NAMES:
         # In the release, the valid log is not the log of a benchmark
-        place = DecidingFile(place.division, "", place.file)
+        deciding_file = DecidingFile(deciding_file.division, "", deciding_file.file)
     logged = trial.change if key == trial.key else f"{trial.key}: {trial.change}"
     if not trial.key:
         values = [record.value for record in trial.records if record.key == key]
         logged = f"value {values[0]!r}" if values else trial.change
-    example = Example(logged, _verdict(ours, key), _verdict(said, key))
-    rule = theirs.get(key)
+    example = Example(logged, _verdict(our_verdict, key), _verdict(official_verdict, key))
+    rule = official_rules.get(key)
     return Disagreement(
-        which.usage,
+        log_kind.usage,
         task.ruleset,
-        place.division,
-        place.benchmark,
+        deciding_file.division,
+        deciding_file.benchmark,
         key,
-        place.file,
-        row_text(row_at(which.rules, DecidingFile(which.division, which.benchmark, ""), key)),
-        said.crash or (rule.text if rule else ""),
+        deciding_file.file,
+        row_text(
+            row_at(log_kind.rules, DecidingFile(log_kind.division, log_kind.benchmark, ""), key)
+        ),
+        official_verdict.crash or (rule.text if rule else ""),
         (example,),
     )
 
 
-def _with_a_target(theirs: Mapping[str, KeyRule]) -> str:
-    return next((key for key, rule in theirs.items() if rule.some), "eval_accuracy")
+def _with_a_target(official_rules: Mapping[str, KeyRule]) -> str:
+    return next((key for key, rule in official_rules.items() if rule.some), "eval_accuracy")
 
 
-def _verdict(said: CheckerVerdict, key: str) -> Verdict:
-    if said.crash or key in said.keys:
+def _verdict(verdict: CheckerVerdict, key: str) -> Verdict:
+    if verdict.crash or key in verdict.keys:
         return "rejects"
     # A missed target has no key: then the verdict is about the full log
-    return "accepts" if said.passes or said.keys else "rejects"
+    return "accepts" if verdict.passes or verdict.keys else "rejects"

@@ -30,27 +30,33 @@ _MODULES = {
 """The modules below `podium.rules` from which a draft imports its names."""
 
 
-def draft(made: Comparison, usage: str, name: str) -> str:
+def draft(comparison: Comparison, usage: str, name: str) -> str:
     """The module of a round from its rule files; the missing parts are marked with `to write`.
 
     Raises UsageFault for the first round.
     """
-    before = [one for one in rounds_of(usage).values() if one.version < version_of(name)]
+    before = [
+        candidate for candidate in rounds_of(usage).values() if candidate.version < version_of(name)
+    ]
     if not before:
         raise UsageFault(f"{usage} {name} cannot be drafted: podium has no earlier round")
-    rows = [row for row in made.rows if (row.usage, row.round) == (usage, name) and row.key]
-    return _Draft(made, before[-1], name, rows).text()
+    rows = [row for row in comparison.rows if (row.usage, row.round) == (usage, name) and row.key]
+    return _Draft(comparison, before[-1], name, rows).text()
 
 
 class _Draft:
-    def __init__(self, made: Comparison, base: Round, name: str, rows: list[Disagreement]) -> None:
-        self.made, self.base, self.name = made, base, name
-        self.files = made.about.files(base.usage, name)
+    def __init__(
+        self, comparison: Comparison, base: Round, name: str, rows: list[Disagreement]
+    ) -> None:
+        self.made, self.base, self.name = comparison, base, name
+        self.files = comparison.about.files(base.usage, name)
         self.constant = f"V{name.replace('.', '_')}"
-        listed = _names(self.files)
-        known = base.listed
-        self.retired = [each for each in known if listed and each not in listed]
-        self.new = [each for each in listed if each not in known]
+        benchmarks = _names(self.files)
+        base_listed = base.listed
+        self.retired = [
+            benchmark for benchmark in base_listed if benchmarks and benchmark not in benchmarks
+        ]
+        self.new = [benchmark for benchmark in benchmarks if benchmark not in base_listed]
         self.rows = [row for row in rows if row.key != NAMES and row.benchmark not in self.retired]
 
     def text(self) -> str:
@@ -58,22 +64,26 @@ class _Draft:
         body = [
             f"{self.constant} = {base}.next(",
             f'    "{self.name}",',
-            *_member("retires", [f'"{each}"' for each in self.retired]),
-            *_member("introduces", [each.upper() for each in self.new]),
+            *_member("retires", [f'"{benchmark}"' for benchmark in self.retired]),
+            *_member("introduces", [benchmark.upper() for benchmark in self.new]),
         ]
-        for table, place in (("common", ""), *((each, each) for each in DIVISIONS)):
-            own = [row for row in self.rows if not row.benchmark and row.division == place]
-            body += self._change(table, own, getattr(self.base, table), 4)
+        for table, division in (("common", ""), *((division, division) for division in DIVISIONS)):
+            table_rows = [
+                row for row in self.rows if not row.benchmark and row.division == division
+            ]
+            body += self._change(table, table_rows, getattr(self.base, table), 4)
         body += [*self._amends(), ")"]
-        made = "\n".join([*self._benchmarks(), *body])
-        return f"{self._head(base, made)}\n\n{made}\n"
+        content = "\n".join([*self._benchmarks(), *body])
+        return f"{self._head(base, content)}\n\n{content}\n"
 
     # --- parts ---
 
     def _head(self, base: str, body: str) -> str:
-        about = f"{self.base.usage.capitalize()} {self.name}: what changed since {self.base.name}."
+        summary = (
+            f"{self.base.usage.capitalize()} {self.name}: what changed since {self.base.name}."
+        )
         lines = [
-            f'"""{about}"""',
+            f'"""{summary}"""',
             "",
             f"# A draft from the rule files of mlperf-logging {self.made.about.version}: compare",
             "# it with the written rules, and complete the parts marked with `to write`",
@@ -82,9 +92,9 @@ class _Draft:
         used = set(re.findall(r"\w+", "\n".join(re.sub(r"#.*", "", x) for x in body.split("\n"))))
         imports = ["from podium.logging_spec import keys as k"] if "k" in used else []
         for module, names in _MODULES.items():
-            wanted = sorted(used & {*names}, key=lambda each: (not each.isupper(), each))
-            if wanted:
-                imports.append(f"from podium.rules.{module} import {', '.join(wanted)}")
+            used_names = sorted(used & {*names}, key=lambda name: (not name.isupper(), name))
+            if used_names:
+                imports.append(f"from podium.rules.{module} import {', '.join(used_names)}")
         imports.append(f"from podium.rules.{self.base.usage}.{base.lower()} import {base}")
         return "\n".join([*lines, *imports])
 
@@ -97,11 +107,14 @@ class _Draft:
             return
         yield "    amends={"
         for name, rows in by_benchmark.items():
-            known = self.base.benchmarks[name]
+            base_benchmark = self.base.benchmarks[name]
             yield f'        "{name}": Amend('
-            for division, table in (("closed", known.closed), ("open", known.open or ())):
-                own = [row for row in rows if row.division in (division, "")]
-                yield from self._change(division, own, table, 12)
+            for division, table in (
+                ("closed", base_benchmark.closed),
+                ("open", base_benchmark.open or ()),
+            ):
+                table_rows = [row for row in rows if row.division in (division, "")]
+                yield from self._change(division, table_rows, table, 12)
             yield "        ),"
         yield "    },"
 
@@ -112,20 +125,20 @@ class _Draft:
         if not rows:
             return
         pad = " " * indent
-        ours = {line_name(line) for line in lines}
+        line_names = {line_name(line) for line in lines}
         parts: dict[str, list[str]] = {"change": [], "add": [], "drop": []}
         for row in rows:
             rule = self.files.get(row.file, {}).get(row.key)
             if rule is None:
                 parts["drop"].append(f"{pad}        k.{constant_of(row.key)},")
             else:
-                part = "change" if row.key in ours else "add"
+                part = "change" if row.key in line_names else "add"
                 parts[part] += _row(row.key, rule, indent + 8)
         yield f"{pad}{table}=TableChange("
-        for part, made in parts.items():
-            if made:
+        for part, part_lines in parts.items():
+            if part_lines:
                 yield f"{pad}    {part}=("
-                yield from made
+                yield from part_lines
                 yield f"{pad}    ),"
         yield f"{pad}),"
 
@@ -150,7 +163,7 @@ class _Draft:
 
 def _names(files: Mapping[str, Mapping[str, KeyRule]]) -> list[str]:
     """The benchmarks that the rule files of a round list, in their order."""
-    found: dict[str, None] = {}
+    benchmarks: dict[str, None] = {}
     for file in ("common", "closed_common"):
         rule = files.get(file, {}).get(NAMES, KeyRule())
         for test in rule.each:
@@ -160,8 +173,10 @@ def _names(files: Mapping[str, Mapping[str, KeyRule]]) -> list[str]:
                 except (SyntaxError, ValueError):
                     continue
                 # The subscript of a value is in brackets too
-                found |= dict.fromkeys(each for each in values if f"closed_{each}" in files)
-    return [*found]
+                benchmarks |= dict.fromkeys(
+                    benchmark for benchmark in values if f"closed_{benchmark}" in files
+                )
+    return [*benchmarks]
 
 
 def _member(name: str, values: Iterable[str]) -> list[str]:

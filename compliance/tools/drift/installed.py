@@ -29,8 +29,8 @@ class KeyRule(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The full entry on one line."""
         first = (f"first: {test}" for test in self.first)
-        some = (f"some: {test}" for test in self.some)
-        return "; ".join(filter(None, (*self.each, *first, *some, self.times)))
+        tests = (f"some: {test}" for test in self.some)
+        return "; ".join(filter(None, (*self.each, *first, *tests, self.times)))
 
 
 class OfficialPoint(msgspec.Struct, frozen=True):
@@ -80,10 +80,10 @@ class Installed:
     @classmethod
     def about(cls, python: str | None = None) -> About:
         """The release that is installed for a Python."""
-        asked = cls(python)
-        asked._words = ("about",)
-        with asked:
-            return msgspec.json.decode(asked._answer(), type=About)
+        release = cls(python)
+        release._words = ("about",)
+        with release:
+            return msgspec.json.decode(release._answer(), type=About)
 
     def __enter__(self) -> Self:
         # The official checker writes a log file into its working directory
@@ -117,9 +117,9 @@ class Installed:
 
     def judge(self, usage: str, round_name: str, log: bytes) -> CheckerVerdict:
         """The verdict on a log with the rules of a round."""
-        asked: dict[str, Any] = {"usage": usage, "round": round_name}
+        request: dict[str, Any] = {"usage": usage, "round": round_name}
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(asked | {"text": log.decode("latin-1")}) + "\n")
+        self._process.stdin.write(json.dumps(request | {"text": log.decode("latin-1")}) + "\n")
         self._process.stdin.flush()
         return msgspec.json.decode(self._answer(), type=CheckerVerdict)
 
@@ -129,8 +129,8 @@ class Installed:
         if line:
             return line
         assert self._process.stderr is not None
-        why = (self._process.stderr.read().strip().splitlines() or ["no reason given"])[-1]
+        reason = (self._process.stderr.read().strip().splitlines() or ["no reason given"])[-1]
         raise UsageFault(
-            f"the official checker does not run: {why}; install mlperf-logging for "
+            f"the official checker does not run: {reason}; install mlperf-logging for "
             f"{self.python}, or pass a Python that has it with --python"
         )

@@ -47,16 +47,16 @@ class Checker:
 
     def rules(self) -> dict[str, dict[str, Any]]:
         """The rule files by round, such as `training 6.1`, and by name without the extension."""
-        found: dict[str, dict[str, Any]] = {}
+        rounds: dict[str, dict[str, Any]] = {}
         for folder in sorted(os.listdir(self.folder)):
             match = re.fullmatch(r"(training|hpc)_(\d+\.\d+)\.0", folder)
             if match:
-                files = found.setdefault(f"{match[1]} {match[2]}", {})
+                files = rounds.setdefault(f"{match[1]} {match[2]}", {})
                 for name in sorted(os.listdir(os.path.join(self.folder, folder))):
                     if name.endswith(".yaml"):
                         path = os.path.join(self.folder, folder, name)
                         files[name.removesuffix(".yaml")] = self._keys(path)
-        return found
+        return rounds
 
     def _keys(self, path: str) -> dict[str, Any]:
         with open(path, encoding="utf-8") as stream:
@@ -78,16 +78,16 @@ class Checker:
             meta: Any = importlib.import_module("mlperf_logging.benchmark_meta")
         except ImportError:  # an older release has no such table
             return {}
-        found = {}
+        names = {}
         for title in self.rules():
             with contextlib.suppress(ValueError):
-                found[title] = sorted({*meta.get_allowed_benchmarks(*title.split(" "))})
-        return found
+                names[title] = sorted({*meta.get_allowed_benchmarks(*title.split(" "))})
+        return names
 
     def points(self) -> dict[str, Any]:
         """The reference points of each round, by benchmark and id."""
         folder = os.path.join(os.path.dirname(self.folder), "rcp_checker")
-        found: dict[str, Any] = {}
+        points: dict[str, Any] = {}
         for title in self.rules():
             inner = os.path.join(folder, title.replace(" ", "_") + ".0")
             for name in sorted(os.listdir(inner)) if os.path.isdir(inner) else ():
@@ -95,9 +95,9 @@ class Checker:
                 if match:
                     with open(os.path.join(inner, name), encoding="utf-8") as stream:
                         records = json.load(stream)
-                    made = {point: _point(record) for point, record in records.items()}
-                    found.setdefault(title, {})[match[1]] = made
-        return found
+                    benchmark_points = {point: _point(record) for point, record in records.items()}
+                    points.setdefault(title, {})[match[1]] = benchmark_points
+        return points
 
     def aliases(self) -> dict[str, str]:
         """The benchmarks by their other names, from the source of the summary."""
@@ -135,9 +135,10 @@ def _point(record: dict[str, Any]) -> dict[str, Any]:
 def _rule(key: dict[str, Any]) -> dict[str, Any]:
     rule: dict[str, Any] = {"times": key.get("REQ", "")}
     for test, name in TESTS.items():
-        given = key.get(test, [])
+        expressions = key.get(test, [])
         rule[name] = [
-            " ".join(text.split()) for text in (given if isinstance(given, list) else [given])
+            " ".join(text.split())
+            for text in (expressions if isinstance(expressions, list) else [expressions])
         ]
     return rule
 
@@ -154,14 +155,18 @@ def main() -> int:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             version = importlib.metadata.version("mlperf-logging")
         tables = ("rules", "runs", "names", "points", "aliases")
-        about = {"version": version} | {name: getattr(checker, name)() for name in tables}
-        out.write(json.dumps(about) + "\n")
+        tables_of_release = {"version": version} | {
+            name: getattr(checker, name)() for name in tables
+        }
+        out.write(json.dumps(tables_of_release) + "\n")
         return 0
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         with open("result_0.txt", "w", encoding="latin-1", newline="") as stream:
-            stream.write(asked["text"])
-        out.write(json.dumps(checker.judge(asked["usage"], asked["round"], "result_0.txt")) + "\n")
+            stream.write(request["text"])
+        out.write(
+            json.dumps(checker.judge(request["usage"], request["round"], "result_0.txt")) + "\n"
+        )
         out.flush()
     return 0
 

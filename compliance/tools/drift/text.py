@@ -70,36 +70,38 @@ class DecidingFile(msgspec.Struct, frozen=True):
     file: str
 
 
-def place_of(which: LogKind, key: str, files: Mapping[str, Mapping[str, KeyRule]]) -> DecidingFile:
+def place_of(
+    log_kind: LogKind, key: str, files: Mapping[str, Mapping[str, KeyRule]]
+) -> DecidingFile:
     """The innermost place of a key in either checker; if there is none, that of the benchmark."""
-    divided = which.rules.divided
-    own = f"{which.division}_{which.benchmark}" if divided else which.benchmark
-    outer = f"{which.division}_common"
-    inner = [name for name in files if name == own or name.startswith(f"{own}_")]
+    divided = log_kind.rules.divided
+    base_name = f"{log_kind.division}_{log_kind.benchmark}" if divided else log_kind.benchmark
+    outer = f"{log_kind.division}_common"
+    inner = [name for name in files if name == base_name or name.startswith(f"{base_name}_")]
     innermost = next((name for name in reversed(inner) if key in files[name]), "")
-    division = which.division if divided else ""
-    rule = effective(which)[key][0] if key in effective(which) else ""
+    division = log_kind.division if divided else ""
+    rule = effective(log_kind)[key][0] if key in effective(log_kind) else ""
     owner = rule.removesuffix(f".{key}")
-    if innermost or which.benchmark in owner.split("."):
-        return DecidingFile(division, which.benchmark, innermost or own)
-    if divided and (key in files.get(outer, {}) or owner == which.division):
+    if innermost or log_kind.benchmark in owner.split("."):
+        return DecidingFile(division, log_kind.benchmark, innermost or base_name)
+    if divided and (key in files.get(outer, {}) or owner == log_kind.division):
         return DecidingFile(division, "", outer)
     if key in files.get("common", {}) or owner == "common":
         return DecidingFile("", "", "common")
-    return DecidingFile(division, which.benchmark, own)
+    return DecidingFile(division, log_kind.benchmark, base_name)
 
 
 def row_text(row: Row | None) -> str:
     """The requirements of our row on one line; empty for None."""
     if row is None:
         return ""
-    some = "".join(f"; some: {each.text()}" for each in row.some)
-    return f"{cell(row)}{some}; {times_text(row.times)}"
+    alternatives = "".join(f"; some: {constraint.text()}" for constraint in row.some)
+    return f"{cell(row)}{alternatives}; {times_text(row.times)}"
 
 
-def row_at(rules: Round, place: DecidingFile, key: str) -> Row | None:
+def row_at(rules: Round, deciding_file: DecidingFile, key: str) -> Row | None:
     """Our row of a key in the verifier profile, at its place."""
-    for scope in reversed(rules.scopes(place.division, place.benchmark)):
+    for scope in reversed(rules.scopes(deciding_file.division, deciding_file.benchmark)):
         rows = [*(row for chosen in scope.chosen for _, row in chosen.verified)]
         rows += [row for _, row in scope.verified]
         for row in rows:
@@ -108,19 +110,19 @@ def row_at(rules: Round, place: DecidingFile, key: str) -> Row | None:
     return None
 
 
-def merged(found: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
+def merged(rows: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
     """Each row once, with the examples from all kinds of logs."""
     by_row: dict[tuple[str, ...], Disagreement] = {}
-    for one in found:
-        name = (one.usage, one.round, one.division, one.benchmark, one.key)
+    for row in rows:
+        name = (row.usage, row.round, row.division, row.benchmark, row.key)
         before = by_row.get(name)
         if before is None:
-            by_row[name] = one
+            by_row[name] = row
             continue
-        examples = tuple(dict.fromkeys((*before.examples, *one.examples)))
+        examples = tuple(dict.fromkeys((*before.examples, *row.examples)))
         by_row[name] = msgspec.structs.replace(before, examples=examples)
     return tuple(
-        msgspec.structs.replace(one, examples=_telling(one.examples)) for one in by_row.values()
+        msgspec.structs.replace(row, examples=_telling(row.examples)) for row in by_row.values()
     )
 
 
@@ -136,24 +138,24 @@ SCHEMA = "podium.rules-drift/1"
 INDENT = 2
 
 
-def drift_text(made: Comparison, width: int) -> str:
+def drift_text(comparison: Comparison, width: int) -> str:
     """The rows to change, by round and benchmark, then a summary."""
     lines: list[str] = []
     title = ""
-    for row in made.rows:
-        where = _title(row)
-        if where != title:
-            lines += [*([""] if lines else []), clean(where)]
-            title = where
+    for row in comparison.rows:
+        row_title = _title(row)
+        if row_title != title:
+            lines += [*([""] if lines else []), clean(row_title)]
+            title = row_title
         lines += _row(row, width)
     if lines:
         lines.append("")
-    return "\n".join([*lines, *_summary(made, width)]) + "\n"
+    return "\n".join([*lines, *_summary(comparison, width)]) + "\n"
 
 
 def _title(row: Disagreement) -> str:
-    where = ", ".join(filter(None, (row.division, row.benchmark))) or "every log"
-    return f"{row.usage} {row.round}, {where}" if row.key else f"{row.usage} {row.round}"
+    subject = ", ".join(filter(None, (row.division, row.benchmark))) or "every log"
+    return f"{row.usage} {row.round}, {subject}" if row.key else f"{row.usage} {row.round}"
 
 
 def _row(row: Disagreement, width: int) -> Iterator[str]:
@@ -162,8 +164,8 @@ def _row(row: Disagreement, width: int) -> Iterator[str]:
     for name, text in (("ours", row.ours), ("theirs", row.theirs)):
         yield from _labelled(name, text or "nothing", width)
     for example in row.examples:
-        shown = f"{example.logged}: ours {example.ours}, theirs {example.theirs}"
-        yield from _labelled("log", shown, width)
+        verdicts = f"{example.logged}: ours {example.ours}, theirs {example.theirs}"
+        yield from _labelled("log", verdicts, width)
 
 
 def _labelled(name: str, text: str, width: int) -> Iterator[str]:
@@ -173,27 +175,30 @@ def _labelled(name: str, text: str, width: int) -> Iterator[str]:
         label = " " * len(label)
 
 
-def _summary(made: Comparison, width: int) -> list[str]:
-    count = f"{plural(len(made.rows), 'row')} to change" if made.rows else "No disagreement"
+def _summary(comparison: Comparison, width: int) -> list[str]:
+    count = (
+        f"{plural(len(comparison.rows), 'row')} to change" if comparison.rows else "No disagreement"
+    )
     text = (
-        f"{count}: mlperf-logging {made.about.version}, {plural(len(made.rounds), 'round')}, "
-        f"{plural(made.logs, 'log')} checked with both."
+        f"{count}: mlperf-logging {comparison.about.version}, "
+        f"{plural(len(comparison.rounds), 'round')}, "
+        f"{plural(comparison.logs, 'log')} checked with both."
     )
     lines = wrap(clean(text), width)
-    if made.lacking:
-        lines += wrap(f"Not in that release: {', '.join(made.lacking)}.", width)
+    if comparison.lacking:
+        lines += wrap(f"Not in that release: {', '.join(comparison.lacking)}.", width)
     return lines
 
 
-def drift_json(made: Comparison) -> str:
+def drift_json(comparison: Comparison) -> str:
     """The comparison as data; the schema is `podium.rules-drift/1`."""
     return json_text(
         {
             "schema": SCHEMA,
-            "installed": {"version": made.about.version, "python": made.python},
-            "rounds": list(made.rounds),
-            "lacking": list(made.lacking),
-            "logs": made.logs,
-            "rows": msgspec.to_builtins(made.rows),
+            "installed": {"version": comparison.about.version, "python": comparison.python},
+            "rounds": list(comparison.rounds),
+            "lacking": list(comparison.lacking),
+            "logs": comparison.logs,
+            "rows": msgspec.to_builtins(comparison.rows),
         }
     )

@@ -47,28 +47,34 @@ def drafted_row(key: str, rule: KeyRule) -> Drafted:
     words = [f"k.{constant_of(key)}"]
     remarks: list[str] = []
     for test in rule.each:
-        made, left = translated(test)
-        words += made
-        remarks += left
+        constraints, untranslated = translated(test)
+        words += constraints
+        remarks += untranslated
     for test in rule.first:
         remarks.append(f"of the first record: {test}")
     times = _times(rule.times)
     words += [times] if times else []
-    some: list[str] = []
+    alternatives: list[str] = []
     for test in rule.some:
-        made, left = translated(test)
-        some += made
-        remarks += [f"of some record: {each}" for each in left]
-    if some:
-        words.append(f"some=({some[0]},)" if len(some) == 1 else f"some=({', '.join(some)})")
+        constraints, untranslated = translated(test)
+        alternatives += constraints
+        remarks += [f"of some record: {part}" for part in untranslated]
+    if alternatives:
+        words.append(
+            f"some=({alternatives[0]},)"
+            if len(alternatives) == 1
+            else f"some=({', '.join(alternatives)})"
+        )
     return Drafted(tuple(words), tuple(remarks))
 
 
 def constant_of(key: str) -> str:
     """The name of a key in the vocabulary; for an unknown key, the name that it would get."""
-    known = k.known(key)
-    named = (name for name, value in vars(k).items() if value is known and known is not None)
-    return next(named, re.sub(r"\W", "_", key).upper())
+    known_key = k.known(key)
+    names = (
+        name for name, value in vars(k).items() if value is known_key and known_key is not None
+    )
+    return next(names, re.sub(r"\W", "_", key).upper())
 
 
 def _times(text: str) -> str:
@@ -77,7 +83,7 @@ def _times(text: str) -> str:
     if match := re.fullmatch(r"AT_LEAST\((\d+)\)", text):
         return f"times=at_least_times({match[1]})"
     if match := re.fullmatch(r"AT_LEAST_ONE_OR\((.*)\)", text):
-        keys = ", ".join(repr(each.strip()) for each in match[1].split(","))
+        keys = ", ".join(repr(key.strip()) for key in match[1].split(","))
         return f"times=AT_LEAST_ONCE.otherwise({keys})".replace("'", '"')
     return ""
 
@@ -88,15 +94,15 @@ def translated(test: str) -> tuple[list[str], list[str]]:
         tree = ast.parse(test, mode="eval").body
     except SyntaxError:
         return [], [test]
-    made: list[str] = []
-    left: list[str] = []
+    constraints: list[str] = []
+    untranslated: list[str] = []
     for part in _parts(tree):
-        found = _constraint(part)
-        if found is None:
-            left.append(ast.unparse(part))
+        translation = _constraint(part)
+        if translation is None:
+            untranslated.append(ast.unparse(part))
         else:
-            made += found
-    return made, left
+            constraints += translation
+    return constraints, untranslated
 
 
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:
@@ -117,15 +123,15 @@ def _constraint(part: ast.expr) -> list[str] | None:
         return ["whole()"]
     if not isinstance(part, ast.Compare):
         return None
-    made: list[str] = []
+    constraints: list[str] = []
     # A chain such as 0 <= value <= 1 is one test per operator
     sides = [part.left, *part.comparators]
     for left, sign, right in zip(sides, part.ops, sides[1:], strict=False):
-        one = _comparison(left, sign, right)
-        if one is None:
+        comparison = _comparison(left, sign, right)
+        if comparison is None:
             return None
-        made.append(one)
-    return made
+        constraints.append(comparison)
+    return constraints
 
 
 def _comparison(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> str | None:
@@ -133,7 +139,7 @@ def _comparison(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> str | None:
         if ast.unparse(right) == "v['metadata']" and isinstance(left, ast.Constant):
             return f"has({_text(left.value)})"
         options = right.elts if isinstance(right, ast.List | ast.Tuple | ast.Set) else []
-        values = [each.value for each in options if isinstance(each, ast.Constant)]
+        values = [option.value for option in options if isinstance(option, ast.Constant)]
         if _is_value(left) and values and len(values) == len(options):
             return f"one_of({', '.join(map(_text, values))})"
         return None

@@ -32,63 +32,65 @@ class Trial(msgspec.Struct, frozen=True):
     change: str
     records: tuple[Record, ...]
 
-    def log(self, which: LogKind) -> bytes:
+    def log(self, log_kind: LogKind) -> bytes:
         """The content of the log file."""
-        generation = which.rules.generation
-        lines = (line_of(each, generation, which.benchmark) for each in self.records)
+        generation = log_kind.rules.generation
+        lines = (line_of(record, generation, log_kind.benchmark) for record in self.records)
         return b"".join(line + b"\n" for line in lines)
 
 
-def trials(which: LogKind, keys: Iterable[str], theirs: Mapping[str, KeyRule]) -> Iterator[Trial]:
+def trials(
+    log_kind: LogKind, keys: Iterable[str], official_rules: Mapping[str, KeyRule]
+) -> Iterator[Trial]:
     """The valid log, then the logs with one changed key, for each key.
 
-    `theirs` are the rules of the other checker, whose bounds are tried too.
+    `official_rules` are the rules of the other checker, whose bounds are tried too.
     """
-    good = good_records(which)
-    yield Trial("", "a log that satisfies every rule", good)
-    rows = effective(which)
+    valid_records = good_records(log_kind)
+    yield Trial("", "a log that satisfies every rule", valid_records)
+    rows = effective(log_kind)
     for key in keys:
-        rule = theirs.get(key, KeyRule())
-        places = [i for i, record in enumerate(good) if record.key == key]
-        if not places:
-            yield from _added(good, key, rule)
+        rule = official_rules.get(key, KeyRule())
+        positions = [i for i, record in enumerate(valid_records) if record.key == key]
+        if not positions:
+            yield from _added(valid_records, key, rule)
             continue
-        yield Trial(key, "not logged", tuple(r for r in good if r.key != key))
-        yield from _repeated(good, key, places[0])
-        seen: set[str] = set()
+        yield Trial(key, "not logged", tuple(r for r in valid_records if r.key != key))
+        yield from _repeated(valid_records, key, positions[0])
+        tried: set[str] = set()
         constraints = all_of(rows[key][1]) if key in rows else ()
-        run = Run([*good])
+        run = Run([*valid_records])
         for constraint in constraints:
-            run.position = places[0]
-            made = constraint.variations(good[places[0]], run)
-            yield from _changed(good, key, islice(_safe(made), MOST), seen)
-        first = good[places[0]]
+            run.position = positions[0]
+            variations = constraint.variations(valid_records[positions[0]], run)
+            yield from _changed(valid_records, key, islice(_safe(variations), MOST), tried)
+        first = valid_records[positions[0]]
         values = (*ODD, *islice(_literals(rule), MOST))
         others = (msgspec.structs.replace(first, value=value) for value in values)
-        yield from _changed(good, key, others, seen)
-        yield from _without_members(good, key, first)
+        yield from _changed(valid_records, key, others, tried)
+        yield from _without_members(valid_records, key, first)
         if key in PHASES:
-            yield from _moved(good, key)
+            yield from _moved(valid_records, key)
 
 
-def _safe(made: Iterator[Record]) -> Iterator[Record]:
+def _safe(records: Iterator[Record]) -> Iterator[Record]:
     """The records up to the first that cannot be made because a formula needs a missing key."""
     try:
-        yield from made
+        yield from records
     except Exception:
         return
 
 
 def _changed(
-    good: Sequence[Record], key: str, records: Iterable[Record], seen: set[str]
+    valid_records: Sequence[Record], key: str, records: Iterable[Record], tried: set[str]
 ) -> Iterator[Trial]:
     """Logs in which all records of a key get the value, metadata and namespace of another."""
     for other in records:
-        what = repr((other.value, other.metadata, other.namespace, other.time_ms))
-        if what in seen:
+        content = repr((other.value, other.metadata, other.namespace, other.time_ms))
+        if content in tried:
             continue
-        seen.add(what)
-        first = next(record for record in good if record.key == key)
+        tried.add(content)
+        first = next(record for record in valid_records if record.key == key)
         shift = other.time_ms - first.time_ms
         same = other.metadata == first.metadata
 
@@ -103,8 +105,10 @@ def _changed(
                 time_ms=record.time_ms + shift,
             )
 
-        made = tuple(like(each) if each.key == key else each for each in good)
-        yield Trial(key, _words(other, first), made)
+        changed_log = tuple(
+            like(record) if record.key == key else record for record in valid_records
+        )
+        yield Trial(key, _words(other, first), changed_log)
 
 
 def _words(other: Record, first: Record) -> str:
@@ -117,43 +121,47 @@ def _words(other: Record, first: Record) -> str:
     return f"value {other.value!r}"
 
 
-def _added(good: Sequence[Record], key: str, rule: KeyRule) -> Iterator[Trial]:
+def _added(valid_records: Sequence[Record], key: str, rule: KeyRule) -> Iterator[Trial]:
     """Logs with a key that our tables do not have."""
-    place = next(i for i, record in enumerate(good) if record.key in ("init_stop", "run_start"))
+    position = next(
+        i for i, record in enumerate(valid_records) if record.key in ("init_stop", "run_start")
+    )
     values = dict.fromkeys(map(repr, (*islice(_literals(rule), MOST), *ODD, *COMMON_VALUES)))
     for text in values:
         value = ast.literal_eval(text)
-        record = record_of(key, value, {}, int(good[place].time_ms))
-        yield Trial(key, f"value {text}", (*good[:place], record, *good[place:]))
-
-
-def _repeated(good: Sequence[Record], key: str, place: int) -> Iterator[Trial]:
-    first = good[place]
-    for value in (first.value, "another"):
-        again = msgspec.structs.replace(first, value=value)
-        what = "the same value" if value is first.value else "another value"
-        made = (*good[: place + 1], again, *good[place + 1 :])
-        yield Trial(key, f"logged again, with {what}", made)
-
-
-def _without_members(good: Sequence[Record], key: str, first: Record) -> Iterator[Trial]:
-    for name in first.metadata:
-        made = tuple(
-            msgspec.structs.replace(
-                each, metadata={n: v for n, v in each.metadata.items() if n != name}
-            )
-            if each.key == key
-            else each
-            for each in good
+        record = record_of(key, value, {}, int(valid_records[position].time_ms))
+        yield Trial(
+            key, f"value {text}", (*valid_records[:position], record, *valid_records[position:])
         )
-        yield Trial(key, f"no {name} in its metadata", made)
 
 
-def _moved(good: Sequence[Record], key: str) -> Iterator[Trial]:
-    own = tuple(record for record in good if record.key == key)
-    rest = tuple(record for record in good if record.key != key)
-    yield Trial(key, "logged first", (*own, *rest))
-    yield Trial(key, "logged last", (*rest, *own))
+def _repeated(valid_records: Sequence[Record], key: str, position: int) -> Iterator[Trial]:
+    first = valid_records[position]
+    for value in (first.value, "another"):
+        repeated = msgspec.structs.replace(first, value=value)
+        label = "the same value" if value is first.value else "another value"
+        records = (*valid_records[: position + 1], repeated, *valid_records[position + 1 :])
+        yield Trial(key, f"logged again, with {label}", records)
+
+
+def _without_members(valid_records: Sequence[Record], key: str, first: Record) -> Iterator[Trial]:
+    for name in first.metadata:
+        records = tuple(
+            msgspec.structs.replace(
+                record, metadata={n: v for n, v in record.metadata.items() if n != name}
+            )
+            if record.key == key
+            else record
+            for record in valid_records
+        )
+        yield Trial(key, f"no {name} in its metadata", records)
+
+
+def _moved(valid_records: Sequence[Record], key: str) -> Iterator[Trial]:
+    key_records = tuple(record for record in valid_records if record.key == key)
+    other_records = tuple(record for record in valid_records if record.key != key)
+    yield Trial(key, "logged first", (*key_records, *other_records))
+    yield Trial(key, "logged last", (*other_records, *key_records))
 
 
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?")
@@ -179,46 +187,46 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 def batches(
-    which: LogKind, trials: Iterable[Trial], theirs: Mapping[str, KeyRule]
+    log_kind: LogKind, trials: Iterable[Trial], official_rules: Mapping[str, KeyRule]
 ) -> Iterator[Batch]:
     """The valid log first, then all others: alone, or with as many others as possible."""
-    bound = _bound(which, theirs)
-    good: Trial | None = None
+    bound = _bound(log_kind, official_rules)
+    valid_trial: Trial | None = None
     free: dict[str, list[Trial]] = {}
     for trial in trials:
-        good = good or trial
+        valid_trial = valid_trial or trial
         if not trial.key or trial.key in bound:
             yield Batch((trial,), trial)
         else:
             free.setdefault(trial.key, []).append(trial)
     for turn in zip_longest(*free.values()):
         chosen = tuple(trial for trial in turn if trial is not None)
-        assert good is not None
-        yield Batch(chosen, _merged(good.records, chosen))
+        assert valid_trial is not None
+        yield Batch(chosen, _merged(valid_trial.records, chosen))
 
 
-def _bound(which: LogKind, theirs: Mapping[str, KeyRule]) -> frozenset[str]:
+def _bound(log_kind: LogKind, official_rules: Mapping[str, KeyRule]) -> frozenset[str]:
     """Keys that other rows of either checker use too, or whose order matters."""
-    rows = {key: row for key, (_, row) in effective(which).items()}
-    found = {*PHASES, *(key for key in (*rows, *theirs) if "submission_" in key)}
-    found |= {key for key, _ in which.choices}
+    rows = {key: row for key, (_, row) in effective(log_kind).items()}
+    bound = {*PHASES, *(key for key in (*rows, *official_rules) if "submission_" in key)}
+    bound |= {key for key, _ in log_kind.choices}
     for key, row in rows.items():
-        found |= needs_of(all_of(row)) - {key}
-    for key, rule in theirs.items():
-        named = {*re.findall(r"\w+", rule.text)} - {key}
-        found |= named & theirs.keys()
-    return frozenset(found | {"global_batch_size", "opt_name"})
+        bound |= needs_of(all_of(row)) - {key}
+    for key, rule in official_rules.items():
+        words = {*re.findall(r"\w+", rule.text)} - {key}
+        bound |= words & official_rules.keys()
+    return frozenset(bound | {"global_batch_size", "opt_name"})
 
 
-def _merged(good: tuple[Record, ...], trials: tuple[Trial, ...]) -> Trial:
+def _merged(valid_records: tuple[Record, ...], trials: tuple[Trial, ...]) -> Trial:
     changed = {trial.key: [r for r in trial.records if r.key == trial.key] for trial in trials}
     # Keys that the valid log lacks have no order: they come first
-    made = [r for key in changed.keys() - {r.key for r in good} for r in changed[key]]
-    for record in good:
+    records = [r for key in changed.keys() - {r.key for r in valid_records} for r in changed[key]]
+    for record in valid_records:
         if record.key in changed:
             # All records of a key at the place of the first one
-            made += changed[record.key]
+            records += changed[record.key]
             changed[record.key] = []
         else:
-            made.append(record)
-    return Trial("", "several", tuple(made))
+            records.append(record)
+    return Trial("", "several", tuple(records))

@@ -12,46 +12,48 @@ from podium.rules.convergence.data import Point, points_of
 from podium.rules.model.round import Round
 
 
-def compare_round(rules: Round, about: About, benchmark: str = "") -> Iterator[Disagreement]:
+def compare_round(rules: Round, release: About, benchmark: str = "") -> Iterator[Disagreement]:
     """The differences of a round, or of one benchmark in it.
 
     Tables that a release does not have are skipped; older releases have no points, for example.
     """
     title = f"{rules.usage} {rules.name}"
     names = [benchmark] if benchmark else [*rules.allowed]
-    yield from _names(rules, about.names.get(title, ()), benchmark)
-    yield from _aliases(rules, about, benchmark)
-    runs, points = about.runs.get(rules.usage, {}), about.points.get(title, {})
+    yield from _names(rules, release.names.get(title, ()), benchmark)
+    yield from _aliases(rules, release, benchmark)
+    runs, points = release.runs.get(rules.usage, {}), release.points.get(title, {})
     for name in names:
-        ours = rules.benchmark(name).runs
-        if runs and name in rules.allowed and runs.get(name) != ours:
-            yield _row(rules, name, "runs", "benchmark_meta", str(ours), _text(runs.get(name)))
+        our_runs = rules.benchmark(name).runs
+        if runs and name in rules.allowed and runs.get(name) != our_runs:
+            yield _row(rules, name, "runs", "benchmark_meta", str(our_runs), _text(runs.get(name)))
         if points:
             yield from _points(rules, name, points.get(name, {}))
 
 
-def _names(rules: Round, theirs: tuple[str, ...], benchmark: str) -> Iterator[Disagreement]:
-    differing = {*theirs} ^ {*rules.allowed} if theirs else set()
+def _names(rules: Round, official_names: tuple[str, ...], benchmark: str) -> Iterator[Disagreement]:
+    differing = {*official_names} ^ {*rules.allowed} if official_names else set()
     for name in sorted(differing):
         if benchmark in ("", name):
-            ours, said = ("", name) if name in theirs else (name, "")
-            yield _row(rules, name, "benchmark", "benchmark_meta", ours, said)
+            our_name, official_name = ("", name) if name in official_names else (name, "")
+            yield _row(rules, name, "benchmark", "benchmark_meta", our_name, official_name)
 
 
-def _aliases(rules: Round, about: About, benchmark: str) -> Iterator[Disagreement]:
-    for alias, name in about.aliases.items():
-        meant = rules.aliases.get(alias) or intended(alias, rules)
-        if name in rules.allowed and meant != name and benchmark in ("", name):
-            yield _row(rules, name, f"alias {alias}", "result_summarizer", meant, name)
+def _aliases(rules: Round, release: About, benchmark: str) -> Iterator[Disagreement]:
+    for alias, name in release.aliases.items():
+        our_name = rules.aliases.get(alias) or intended(alias, rules)
+        if name in rules.allowed and our_name != name and benchmark in ("", name):
+            yield _row(rules, name, f"alias {alias}", "result_summarizer", our_name, name)
 
 
-def _points(rules: Round, name: str, theirs: dict[str, OfficialPoint]) -> Iterator[Disagreement]:
-    ours = {point.id: point for point in points_of(rules.usage, rules.name, name)}
-    for point in dict.fromkeys((*ours, *theirs)):
-        known, said = ours.get(point), theirs.get(point)
-        own = None if known is None else _official(known)
-        if own != said:
-            text, other = _point_text(own), _point_text(said)
+def _points(
+    rules: Round, name: str, official_points: dict[str, OfficialPoint]
+) -> Iterator[Disagreement]:
+    our_points = {point.id: point for point in points_of(rules.usage, rules.name, name)}
+    for point in dict.fromkeys((*our_points, *official_points)):
+        our_point, official_point = our_points.get(point), official_points.get(point)
+        converted = None if our_point is None else _official(our_point)
+        if converted != official_point:
+            text, other = _point_text(converted), _point_text(official_point)
             yield _row(rules, name, f"reference point {point}", f"rcps_{name}", text, other)
 
 
@@ -70,5 +72,7 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _row(rules: Round, benchmark: str, key: str, file: str, ours: str, theirs: str) -> Disagreement:
-    return Disagreement(rules.usage, rules.name, "", benchmark, key, file, ours, theirs)
+def _row(
+    rules: Round, benchmark: str, key: str, file: str, our_text: str, official_text: str
+) -> Disagreement:
+    return Disagreement(rules.usage, rules.name, "", benchmark, key, file, our_text, official_text)

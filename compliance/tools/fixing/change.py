@@ -71,26 +71,26 @@ Plan = FileChange | ManualFix
 
 def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], list[ManualFix]]:
     """Make changes in a tree; returns the finished changes, and the failures with the reason."""
-    done: list[FileChange] = []
+    applied: list[FileChange] = []
     failed: list[ManualFix] = []
     # Renames last, so that all other changes can use the original paths
-    others = [each for each in changes if not each.to]
-    renames = [each for each in changes if each.to]
+    others = [change for change in changes if not change.to]
+    renames = [change for change in changes if change.to]
     for change in (*others, *_in_turn(root, renames)):
         try:
             _make(root, change)
         except OSError as error:
             failed.append(ManualFix(change.path, (error.strerror or str(error)).lower()))
         else:
-            done.append(change)
-    return done, failed
+            applied.append(change)
+    return applied, failed
 
 
 def _in_turn(root: Path, renames: list[FileChange]) -> Iterator[FileChange]:
     """The renames in an order in which each new name is free, if possible."""
     waiting = list(renames)
     while waiting:
-        free = (each for each in waiting if not os.path.lexists(root / each.to))
+        free = (rename for rename in waiting if not os.path.lexists(root / rename.to))
         change = next(free, waiting[0])
         waiting.remove(change)
         yield change

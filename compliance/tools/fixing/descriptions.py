@@ -49,44 +49,44 @@ def fixed_text(data: bytes) -> tuple[bytes, list[str]]:
 
     Bytes that cannot be decoded are returned unchanged.
     """
-    why: list[str] = []
+    reasons: list[str] = []
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             data = data.decode("utf-16").encode()
         except UnicodeError:
             return data, []
-        why.append("the encoding is UTF-16; expected UTF-8")
+        reasons.append("the encoding is UTF-16; expected UTF-8")
     while data.startswith(codecs.BOM_UTF8):
         data = data.removeprefix(codecs.BOM_UTF8)
-        why = why or ["the file starts with a byte order mark"]
+        reasons = reasons or ["the file starts with a byte order mark"]
     # An empty file stays empty: a single newline would not be JSON either
     if data.strip() and not data.endswith(b"\n"):
         data += b"\r\n" if b"\r\n" in data else b"\n"
-        why.append("missing newline at end of file")
-    return data, why
+        reasons.append("missing newline at end of file")
+    return data, reasons
 
 
 def fixed_description(data: bytes, rules: Round) -> tuple[bytes, list[str]]:
     """Like `fixed_text`, for a system description; also fixes the spelling of its fields."""
-    data, why = fixed_text(data)
+    data, reasons = fixed_text(data)
     document = parse_description(data)
     # In invalid JSON, the end of a field is unknown
     if document.faults or not document.text:
-        return data, why
+        return data, reasons
     text = document.text
     edits = sorted(_edits(text, document.fields, rules), reverse=True)
     for edit in edits:
         start, end = edit.span
         text = text[:start] + edit.text + text[end:]
-    return text.encode(), [*why, *(edit.why for edit in reversed(edits))]
+    return text.encode(), [*reasons, *(edit.why for edit in reversed(edits))]
 
 
 def _edits(text: str, fields: dict[str, Any], rules: Round) -> Iterator[Edit]:
-    meant = {given: field for field, given in misspelt_fields(tuple(fields)).items()}
-    for name, named, valued in _members(text):
-        right = meant.get(name, name)
+    corrections = {spelling: field for field, spelling in misspelt_fields(tuple(fields)).items()}
+    for name, span, valued in _members(text):
+        right = corrections.get(name, name)
         if right != name:
-            yield Edit(named, json.dumps(right), f"unknown field {name}; expected {right}")
+            yield Edit(span, json.dumps(right), f"unknown field {name}; expected {right}")
         field = FIELDS.get(right)
         if field is None:
             continue
@@ -116,18 +116,18 @@ def _spelt(field: Field, value: Any, written: str, rules: Round) -> str | None:
 def _members(text: str) -> Iterator[Member]:
     """The members of the object in a valid text, in order."""
     decoder = json.JSONDecoder()
-    at = _after(text, _after(text, 0) + 1)
-    while text[at] != "}":
-        name, end = decoder.raw_decode(text, at)
+    position = _after(text, _after(text, 0) + 1)
+    while text[position] != "}":
+        name, end = decoder.raw_decode(text, position)
         start = _after(text, _after(text, end) + 1)  # after the colon
         _, stop = decoder.raw_decode(text, start)
-        yield Member(name, (at, end), (start, stop))
-        at = _after(text, stop)
-        if text[at] == ",":
-            at = _after(text, at + 1)
+        yield Member(name, (position, end), (start, stop))
+        position = _after(text, stop)
+        if text[position] == ",":
+            position = _after(text, position + 1)
 
 
-def _after(text: str, at: int) -> int:
+def _after(text: str, position: int) -> int:
     """The position after the blanks that start at a position."""
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
+    match = _BLANK.match(text, position)
+    return match.end() if match else position

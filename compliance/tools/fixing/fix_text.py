@@ -38,20 +38,20 @@ def to_text(
     `options` are the options with which the command finds the same changes.
     """
     lines: list[str] = []
-    for one in submissions:
-        lines += _submission(one, width)
-    changes = [change for one in submissions for change in one.changes]
-    left = sum(len(one.left) for one in submissions)
+    for outcome in submissions:
+        lines += _submission(outcome, width)
+    changes = [change for outcome in submissions for change in outcome.changes]
+    manual_count = sum(len(outcome.left) for outcome in submissions)
     if not changes:
-        lines.append("Nothing to fix." if not left else "Nothing that podium can fix.")
+        lines.append("Nothing to fix." if not manual_count else "Nothing that podium can fix.")
     elif written:
         lines.append(f"Fixed: {_counted(changes)}.")
     else:
         lines.append(f"To fix: {_counted(changes)}. Nothing was written.")
         command = shlex.join(["podium", "fix", str(path), *options, "--write"])
         lines.append(f"  $ {clean(command)}")
-    if left:
-        lines.append(f"To fix by hand: {left}.")
+    if manual_count:
+        lines.append(f"To fix by hand: {manual_count}.")
     return "\n".join(lines) + "\n"
 
 
@@ -63,37 +63,37 @@ def to_data(submissions: Sequence[FixOutcome], *, written: bool) -> dict[str, An
         "written": written,
         "submissions": [
             {
-                "path": one.root,
-                "rules": one.round,
-                "changes": [_change_data(change) for change in one.changes],
-                "left": [{"path": each.path, "reason": each.reason} for each in one.left],
+                "path": outcome.root,
+                "rules": outcome.round,
+                "changes": [_change_data(change) for change in outcome.changes],
+                "left": [{"path": fix.path, "reason": fix.reason} for fix in outcome.left],
             }
-            for one in submissions
+            for outcome in submissions
         ],
     }
 
 
-def _submission(one: FixOutcome, width: int) -> Iterator[str]:
-    if not (one.changes or one.left):
+def _submission(outcome: FixOutcome, width: int) -> Iterator[str]:
+    if not (outcome.changes or outcome.left):
         return
-    yield from wrap(f"{clean(one.name)} ({one.round})", width)
+    yield from wrap(f"{clean(outcome.name)} ({outcome.round})", width)
     yield ""
-    for change in one.changes:
+    for change in outcome.changes:
         yield from _change(change, width)
-    for each in one.left:
-        yield from wrap(f"left    {clean(each.path)}: {clean(each.reason)}", width, "  ", " " * 10)
+    for fix in outcome.left:
+        yield from wrap(f"left    {clean(fix.path)}: {clean(fix.reason)}", width, "  ", " " * 10)
     yield ""
 
 
 def _change(change: FileChange, width: int) -> Iterator[str]:
-    what = clean(change.path or ".")
+    target = clean(change.path or ".")
     if change.to:
-        what += f" to {clean(change.to.rpartition('/')[2])}"
+        target += f" to {clean(change.to.rpartition('/')[2])}"
     elif change.action is Action.MODE:
-        what += " from {:04o} to {:04o}".format(*change.modes)
-    yield from wrap(f"{change.action.value:7} {what}", width, "  ", " " * 10)
-    for why in change.why:
-        yield from wrap(clean(why), width, " " * 10, " " * 10)
+        target += " from {:04o} to {:04o}".format(*change.modes)
+    yield from wrap(f"{change.action.value:7} {target}", width, "  ", " " * 10)
+    for reason in change.why:
+        yield from wrap(clean(reason), width, " " * 10, " " * 10)
     # A difference is not wrapped, so that its lines match the lines of the file
     yield from (f"    {line}" for line in _difference(change))
 
@@ -103,9 +103,9 @@ def _difference(change: FileChange) -> list[str]:
     if change.action is not Action.EDIT:
         return []
     before, after = (_lines(data) for data in (change.before, change.after))
-    found = difflib.unified_diff(before, after, change.path, change.path, lineterm="", n=1)
+    diff = difflib.unified_diff(before, after, change.path, change.path, lineterm="", n=1)
     lines = []
-    for line in found:
+    for line in diff:
         lines.append(clean(line.rstrip("\n").expandtabs(4)))
         # As in diff: otherwise a missing newline would be invisible
         if line.startswith((" ", "-", "+")) and not line.endswith("\n") and len(lines) > 3:
@@ -122,8 +122,8 @@ def _lines(data: bytes) -> list[str]:
 
 def _counted(changes: Sequence[FileChange]) -> str:
     counts = Counter(change.action for change in changes)
-    found = ((counts[action], noun) for action, noun in _NOUNS.items())
-    return ", ".join(plural(number, noun) for number, noun in found if number)
+    counted = ((counts[action], noun) for action, noun in _NOUNS.items())
+    return ", ".join(plural(number, noun) for number, noun in counted if number)
 
 
 def _change_data(change: FileChange) -> dict[str, Any]:

@@ -28,10 +28,10 @@ def renames(tree: Tree, rules: Round) -> Iterator[Plan]:
     waivers = _text(tree.root / WAIVERS_FILE)
     for folder in tree.results:
         planned = [*_of_result(tree, folder, rules)]
-        named = next((one.path for one in planned if one.path in waivers), "")
-        if named:
+        waived = next((change.path for change in planned if change.path in waivers), "")
+        if waived:
             reason = f"{WAIVERS_FILE} names it; number the logs by hand, and update that file"
-            planned = [ManualFix(named, reason)]
+            planned = [ManualFix(waived, reason)]
         yield from planned
 
 
@@ -40,7 +40,7 @@ def _of_result(tree: Tree, folder: ResultFolder, rules: Round) -> Iterator[Plan]
     logs = [path.rpartition("/")[2] for path in folder.logs]
     needed = None if folder.scaling == "weak" else rules.benchmark(folder.benchmark).runs
     placing = placed(logs, folder.misnamed, needed)
-    yield from (ManualFix(f"{folder.path}/{name}", why) for name, why in placing.left.items())
+    yield from (ManualFix(f"{folder.path}/{name}", reason) for name, reason in placing.left.items())
     sources = {name: name for name in logs} | {to: name for name, to in placing.names.items()}
     order = natural(sources)
     targets = [f"result_{number}.txt" for number in range(len(order))]
@@ -63,17 +63,17 @@ def _of_result(tree: Tree, folder: ResultFolder, rules: Round) -> Iterator[Plan]
 def _changes(tree: Tree, folder: ResultFolder, moved: dict[str, str]) -> Iterator[FileChange]:
     powered = {item.name for item in tree.disk.folder(f"{folder.path}/{POWER}").items}
     for name, to in moved.items():
-        why = (_COUNT if RESULT_NAME.fullmatch(name) else _OWN,)
+        reasons = (_COUNT if RESULT_NAME.fullmatch(name) else _OWN,)
         compressed = name in folder.misnamed and is_compressed(tree.root / folder.path / name)
         action = Action.DECOMPRESS if compressed else Action.RENAME
-        yield FileChange(action, f"{folder.path}/{name}", why, f"{folder.path}/{to}")
+        yield FileChange(action, f"{folder.path}/{name}", reasons, f"{folder.path}/{to}")
         stem = LOG_SUFFIX.sub("", name)
         # The measurements of a run are in a folder with the name of the run
         if folder.power and stem in powered:
             base = f"{folder.path}/{POWER}"
-            why = (f"it has the measurements of {name}",)
+            reasons = (f"it has the measurements of {name}",)
             target = f"{base}/{to.removesuffix('.txt')}"
-            yield FileChange(Action.RENAME, f"{base}/{stem}", why, target)
+            yield FileChange(Action.RENAME, f"{base}/{stem}", reasons, target)
 
 
 def _numbered(names: list[str]) -> bool:

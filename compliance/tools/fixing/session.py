@@ -49,19 +49,19 @@ def fix_path(path: Path, request: RoundRequest, *, write: bool) -> list[FixOutco
         raise NothingToJudge(
             f"{path} contains no submission; expected the folders results and systems"
         )
-    done = [
+    outcomes = [
         _fix(_Whole(package, request.choose(package.root).rules), write=write)
         for package in packages
     ]
-    return _unless_refused(path, done)
+    return _unless_refused(path, outcomes)
 
 
-def _unless_refused(path: Path, done: list[FixOutcome]) -> list[FixOutcome]:
+def _unless_refused(path: Path, outcomes: list[FixOutcome]) -> list[FixOutcome]:
     """The outcomes; raises UsageFault if the system has prevented all changes."""
-    refused = next((one.refused for one in done if one.refused), "")
-    if refused and all(one.refused or not one.changes for one in done):
+    refused = next((outcome.refused for outcome in outcomes if outcome.refused), "")
+    if refused and all(outcome.refused or not outcome.changes for outcome in outcomes):
         raise UsageFault(f"{path} cannot be changed: {refused}; nothing was written")
-    return done
+    return outcomes
 
 
 class _Alone:
@@ -71,7 +71,7 @@ class _Alone:
         self.root, self.name, self.rules = path.parent, path.name, rules
 
     def plans(self) -> Iterator[Plan]:
-        yield from _edits(self.root, self.name, self.rules, described=True)
+        yield from _edits(self.root, self.name, self.rules, is_description=True)
 
 
 class _Whole:
@@ -85,31 +85,31 @@ class _Whole:
         """All changes; renames last, so that all other changes can use the original paths."""
         tree = scan(self.package, self.rules, Disk(self.root))
         yield from temporary_files(tree.disk, tree.scope)
-        described = {*tree.systems.values()} if not tree.scope else set()
-        for path in (*sorted(described), *_json_files(tree)):
-            yield from _edits(self.root, path, self.rules, described=path in described)
+        descriptions = {*tree.systems.values()} if not tree.scope else set()
+        for path in (*sorted(descriptions), *_json_files(tree)):
+            yield from _edits(self.root, path, self.rules, is_description=path in descriptions)
         yield from renames(tree, self.rules)
 
 
-def _fix(what: _Alone | _Whole, *, write: bool) -> FixOutcome:
+def _fix(submission: _Alone | _Whole, *, write: bool) -> FixOutcome:
     """The plan for one submission, or with `write` its outcome."""
-    fixed = FixOutcome(str(what.root), what.name, what.rules.title)
-    plans = [*what.plans()]
-    fixed.left = [each for each in plans if isinstance(each, ManualFix)]
-    fixed.changes = [each for each in plans if isinstance(each, FileChange)]
+    fixed = FixOutcome(str(submission.root), submission.name, submission.rules.title)
+    plans = [*submission.plans()]
+    fixed.left = [plan for plan in plans if isinstance(plan, ManualFix)]
+    fixed.changes = [plan for plan in plans if isinstance(plan, FileChange)]
     if not write or not fixed.changes:
         return fixed
-    made: list[FileChange] = []
+    applied: list[FileChange] = []
     for _ in range(MOST_PASSES):
-        changes = [each for each in plans if isinstance(each, FileChange)]
-        done, failed = apply(what.root, changes)
-        made += done
-        plans = [*what.plans()] if done else []
-        if not done or not any(isinstance(each, FileChange) for each in plans):
+        changes = [plan for plan in plans if isinstance(plan, FileChange)]
+        finished, failed = apply(submission.root, changes)
+        applied += finished
+        plans = [*submission.plans()] if finished else []
+        if not finished or not any(isinstance(plan, FileChange) for plan in plans):
             break
-    fixed.refused = failed[0].reason if failed and not made else ""
-    fixed.changes = made
-    fixed.left = [*(each for each in plans if isinstance(each, ManualFix)), *failed]
+    fixed.refused = failed[0].reason if failed and not applied else ""
+    fixed.changes = applied
+    fixed.left = [*(plan for plan in plans if isinstance(plan, ManualFix)), *failed]
     return fixed
 
 
@@ -122,7 +122,7 @@ def _json_files(tree: Tree) -> Iterator[str]:
                     yield item.path
 
 
-def _edits(root: Path, path: str, rules: Round, *, described: bool) -> Iterator[Plan]:
+def _edits(root: Path, path: str, rules: Round, *, is_description: bool) -> Iterator[Plan]:
     """The edit of one JSON file, if it needs one."""
     # The target of a link is fixed at its own path if that is in the tree
     if os.path.islink(root / path) or not lies_in(root, path):
@@ -135,6 +135,6 @@ def _edits(root: Path, path: str, rules: Round, *, described: bool) -> Iterator[
         return
     if len(before) > LARGEST:
         return
-    after, why = fixed_description(before, rules) if described else fixed_text(before)
+    after, reasons = fixed_description(before, rules) if is_description else fixed_text(before)
     if after != before:
-        yield FileChange(Action.EDIT, path, tuple(why), before=before, after=after)
+        yield FileChange(Action.EDIT, path, tuple(reasons), before=before, after=after)

@@ -71,10 +71,10 @@ def _opened(disk: Disk, path: str) -> FileChange | None:
     except OSError:
         return None
     mode = stat.S_IMODE(status.st_mode)
-    wanted = mode | usual_mode(0o555)
-    if not stat.S_ISDIR(status.st_mode) or mode == wanted:
+    new_mode = mode | usual_mode(0o555)
+    if not stat.S_ISDIR(status.st_mode) or mode == new_mode:
         return None
-    return FileChange(Action.MODE, path, ("the folder cannot be listed",), modes=(mode, wanted))
+    return FileChange(Action.MODE, path, ("the folder cannot be listed",), modes=(mode, new_mode))
 
 
 def _mode(item: Item) -> Iterator[FileChange]:
@@ -82,16 +82,16 @@ def _mode(item: Item) -> Iterator[FileChange]:
         mode = stat.S_IMODE(os.lstat(item.full).st_mode)
     except OSError:
         return
-    wanted, why = mode, []
+    new_mode, reasons = mode, []
     if not mode & stat.S_IRUSR:
-        wanted |= usual_mode(0o444)
-        why.append("the file is not readable")
+        new_mode |= usual_mode(0o444)
+        reasons.append("the file is not readable")
     if _is_script(item) and not mode & stat.S_IXUSR:
         # Everyone with read permission gets execute permission
-        wanted |= (wanted & 0o444) >> 2
-        why.append("the script is not executable")
-    if why:
-        yield FileChange(Action.MODE, item.path, tuple(why), modes=(mode, wanted))
+        new_mode |= (new_mode & 0o444) >> 2
+        reasons.append("the script is not executable")
+    if reasons:
+        yield FileChange(Action.MODE, item.path, tuple(reasons), modes=(mode, new_mode))
 
 
 def _is_script(item: Item) -> bool:

@@ -38,32 +38,33 @@ def changed_scale(
     tree: Tree,
     verdict: ResultVerdict,
     first: EarlierResult,
-    own: Sequence[EarlierResult],
+    own_results: Sequence[EarlierResult],
     context: JudgingContext,
 ) -> Iterator[Finding]:
     """Compare the scale of a result whose settings changed with the scales submitted first.
 
-    `own` are the results that the submitter first submitted on the machine, including `first`.
+    `own_results` are the results that the submitter first submitted on the machine, including
+    `first`.
     """
     now, then = scale(verdict.result.description), scale(first.description)
     if not now or not then:
         return
-    where = tree.place(verdict.folder.path)
-    problem = "" if now == then else _problem(now, then, verdict, first, own)
+    location = tree.place(verdict.folder.path)
+    problem = "" if now == then else _problem(now, then, verdict, first, own_results)
     if problem:
         yield SCALE_CHANGED.found(
             context.profile,
-            where,
+            location,
             now=now,
             then=then,
             first=first.display_path,
             problem=problem,
         )
-    largest = max(own, key=lambda one: one.proven or 0)
+    largest = max(own_results, key=lambda result: result.proven or 0)
     if largest.proven and now > largest.proven:
         proven = f"{largest.proven:g}"
         yield UNPROVEN_SCALE.found(
-            context.profile, where, now=now, proven=proven, where=largest.display_path
+            context.profile, location, now=now, proven=proven, where=largest.display_path
         )
 
 
@@ -72,15 +73,15 @@ def _problem(
     then: int,
     verdict: ResultVerdict,
     first: EarlierResult,
-    own: Sequence[EarlierResult],
+    own_results: Sequence[EarlierResult],
 ) -> str:
     """The reason why a result may not change its scale in this way; empty if it may."""
     kind = (first.benchmark, first.scaling, first.division)
     rivals = [
-        one
-        for one in own
-        if (one.benchmark, one.scaling, one.division) == kind
-        and (scale(one.description) or 0) > then
+        result
+        for result in own_results
+        if (result.benchmark, result.scaling, result.division) == kind
+        and (scale(result.description) or 0) > then
     ]
     if rivals:
         return (
@@ -123,9 +124,11 @@ def borrowed(
     if not context.rules.package.borrowing:
         return
     # A tree of an earlier round is not the first version of this submission and lends nothing
-    known = [one for one in earlier.results if one.rules.title == context.rules.title]
+    round_results = [
+        result for result in earlier.results if result.rules.title == context.rules.title
+    ]
     for verdict in results:
-        first = _first(known, verdict, tree)
+        first = _first(round_results, verdict, tree)
         if first is None or not verdict.result.runs:
             continue
         settings = verdict.result.runs[0].facts.settings.as_dict()
@@ -133,13 +136,13 @@ def borrowed(
         # If the settings are unchanged, another description is a correction, not borrowing
         if not changed:
             continue
-        yield _changed(tree, verdict, first, changed, _lenders(known, first), context)
+        yield _changed(tree, verdict, first, changed, _lenders(round_results, first), context)
         now = verdict.result.description
         if now is not None and first.description is not None:
             yield from _system(tree, verdict.folder.system, first, now, context)
             if context.rules.package.borrowed_scale:
-                own = [one for one in known if _same_machine(one, first)]
-                yield from changed_scale(tree, verdict, first, own, context)
+                own_results = [result for result in round_results if _same_machine(result, first)]
+                yield from changed_scale(tree, verdict, first, own_results, context)
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
@@ -155,41 +158,45 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
 
 
 def _first(
-    known: Sequence[EarlierResult], verdict: ResultVerdict, tree: Tree
+    results: Sequence[EarlierResult], verdict: ResultVerdict, tree: Tree
 ) -> EarlierResult | None:
     """The first submission of a result."""
     folder, system = verdict.folder, verdict.result.description
-    own = [
-        one
-        for one in known
-        if (one.benchmark, one.scaling) == (folder.benchmark, folder.scaling)
-        and same_organization(one.submitter, tree.submitter)
+    own_results = [
+        result
+        for result in results
+        if (result.benchmark, result.scaling) == (folder.benchmark, folder.scaling)
+        and same_organization(result.submitter, tree.submitter)
     ]
-    found = next((one for one in own if one.system == folder.system), None)
-    if found is not None or folder.scaling != "weak" or system is None:
-        return found
+    match = next((result for result in own_results if result.system == folder.system), None)
+    if match is not None or folder.scaling != "weak" or system is None:
+        return match
     # HPC rules: borrowed instances may be submitted with the original ones, under another system
-    alike = [one for one in own if one.description and machine(one.description) == machine(system)]
-    return max(alike, key=lambda one: one.proven or 0, default=None)
+    same_machine = [
+        result
+        for result in own_results
+        if result.description and machine(result.description) == machine(system)
+    ]
+    return max(same_machine, key=lambda result: result.proven or 0, default=None)
 
 
-def _same_machine(one: EarlierResult, first: EarlierResult) -> bool:
+def _same_machine(result: EarlierResult, first: EarlierResult) -> bool:
     """Whether two earlier results are from the same submitter and machine, at any scale."""
     return (
-        one.description is not None
+        result.description is not None
         and first.description is not None
-        and machine(one.description) == machine(first.description)
-        and same_organization(one.submitter, first.submitter)
+        and machine(result.description) == machine(first.description)
+        and same_organization(result.submitter, first.submitter)
     )
 
 
-def _lenders(known: Sequence[EarlierResult], first: EarlierResult) -> list[EarlierResult]:
+def _lenders(results: Sequence[EarlierResult], first: EarlierResult) -> list[EarlierResult]:
     return [
-        one
-        for one in known
-        if one.benchmark == first.benchmark
+        result
+        for result in results
+        if result.benchmark == first.benchmark
         # Only another submitter lends: settings of the submitter's other results are a new choice
-        and not same_organization(one.submitter, first.submitter)
+        and not same_organization(result.submitter, first.submitter)
     ]
 
 
@@ -201,24 +208,26 @@ def _changed(
     lenders: list[EarlierResult],
     context: JudgingContext,
 ) -> Finding:
-    where = tree.place(verdict.folder.path)
+    location = tree.place(verdict.folder.path)
     settings = verdict.result.runs[0].facts.settings.as_dict()
-    known: dict[str, Any] = {"changed": join_limited(changed), "first": first.display_path}
+    values: dict[str, Any] = {"changed": join_limited(changed), "first": first.display_path}
     profile = context.profile
     if not context.rules.benchmark(first.benchmark).borrowable:
-        return NOT_ALLOWED.found(profile, where, **known, benchmark=first.benchmark)
-    apart = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
+        return NOT_ALLOWED.found(profile, location, **values, benchmark=first.benchmark)
+    differences = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
     # No tree declares the lender: assume the result that differs least
-    nearest = min(apart, key=lambda display_path: len(apart[display_path]), default=None)
+    nearest = min(
+        differences, key=lambda display_path: len(differences[display_path]), default=None
+    )
     if nearest is None:
         problem = "no other submitter has a result of the benchmark to borrow from"
-    elif not apart[nearest]:
-        return GROUP.found(profile, where, **known, lender=nearest)
+    elif not differences[nearest]:
+        return GROUP.found(profile, location, **values, lender=nearest)
     else:
-        names = join_limited(apart[nearest])
+        names = join_limited(differences[nearest])
         problem = f"expected all settings of one lender, but {nearest} differs in {names}"
     # Only a warning: the rules allow more changes with evidence, which is not in a tree
-    return NOT_A_GROUP.found(profile, where, **known, problem=problem)
+    return NOT_A_GROUP.found(profile, location, **values, problem=problem)
 
 
 def _system(

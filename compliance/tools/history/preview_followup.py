@@ -59,11 +59,11 @@ class _Timed(msgspec.Struct, frozen=True):
         """The share that it takes more than the preview (negative: less), and the quantity."""
         if self.joules is not None and preview.joules:
             return self.joules / preview.joules - 1, "energy"
-        lost = self.minutes / preview.minutes
+        ratio = self.minutes / preview.minutes
         # Size does not excuse a larger system: its time must be as good
         if self.scale >= preview.scale:
-            return lost - 1, "time"
-        return lost * self.scale / preview.scale - 1, "time on all accelerators together"
+            return ratio - 1, "time"
+        return ratio * self.scale / preview.scale - 1, "time on all accelerators together"
 
     def taken(self) -> str:
         """The time, energy and scale, for a message."""
@@ -82,33 +82,37 @@ def followed(
         return
     available = _available(tree, results, context)
     for hardware, previewed in previews.items():
-        alike = [found for name, found in available.items() if hardware in name or name in hardware]
-        yield from _followed(previewed, [*chain(*alike)] if alike else None, tree, context)
+        successors = [
+            timed for name, timed in available.items() if hardware in name or name in hardware
+        ]
+        yield from _followed(
+            previewed, [*chain(*successors)] if successors else None, tree, context
+        )
 
 
 def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[EarlierResult]]:
     """The results previewed in earlier rounds, by hardware."""
-    found: dict[str, list[EarlierResult]] = defaultdict(list)
-    for one in earlier.results:
-        before = one.rules.usage == rules.usage and one.rules.version < rules.version
+    previews: dict[str, list[EarlierResult]] = defaultdict(list)
+    for result in earlier.results:
+        before = result.rules.usage == rules.usage and result.rules.version < rules.version
         # The rules compare times, or times multiplied by chips; throughput is neither
-        if not before or one.scaling == "weak" or one.description is None:
+        if not before or result.scaling == "weak" or result.description is None:
             continue
-        hardware = hardware_of(one.description)
+        hardware = hardware_of(result.description)
         if (
             hardware
-            and one.description.category is Category.PREVIEW
-            and same_organization(one.submitter, tree.submitter)
+            and result.description.category is Category.PREVIEW
+            and same_organization(result.submitter, tree.submitter)
         ):
-            found[hardware].append(one)
-    return found
+            previews[hardware].append(result)
+    return previews
 
 
 def _available(
     tree: Tree, results: Sequence[ResultVerdict], context: JudgingContext
 ) -> dict[str, list[_Timed]]:
     """The scored results of available systems, by hardware."""
-    found: dict[str, list[_Timed]] = {}
+    available: dict[str, list[_Timed]] = {}
     for verdict in results:
         folder = verdict.folder
         description = verdict.result.description
@@ -118,11 +122,11 @@ def _available(
         if not hardware:
             continue
         # Kept even without a score: a system without results is not a missing system
-        timed = found.setdefault(hardware, [])
+        timed = available.setdefault(hardware, [])
         score = verdict.result.score
         scale, minutes = scale_of(description), score.score
         if scale and minutes is not None and folder.scaling == "strong":
-            one = _Timed(
+            entry = _Timed(
                 title=context.rules.title,
                 display_path=tree.place(folder.path),
                 benchmark=folder.benchmark,
@@ -131,8 +135,8 @@ def _available(
                 minutes=minutes,
                 joules=score.scaled(verdict.result.energy),
             )
-            timed.append(one)
-    return found
+            timed.append(entry)
+    return available
 
 
 def _followed(
@@ -142,85 +146,93 @@ def _followed(
     context: JudgingContext,
 ) -> Iterator[Finding]:
     first = previewed[0]
-    comparable = [timed for one in previewed if (timed := _comparable(one, context.rules))]
+    comparable = [timed for result in previewed if (timed := _comparable(result, context.rules))]
     slower: list[Finding] = []
-    for benchmark in dict.fromkeys(one.benchmark for one in comparable):
-        mine = [one for one in available or () if one.benchmark == benchmark]
-        pairs = [*_pairs([one for one in comparable if one.benchmark == benchmark], mine)]
-        lost = [(then, now) for then, now in pairs if now.lost_to(then)[0] > MOST_LOST + _ROUNDING]
-        if pairs and not lost:
+    for benchmark in dict.fromkeys(entry.benchmark for entry in comparable):
+        own_results = [entry for entry in available or () if entry.benchmark == benchmark]
+        pairs = [
+            *_pairs([entry for entry in comparable if entry.benchmark == benchmark], own_results)
+        ]
+        slower_pairs = [
+            (then, now) for then, now in pairs if now.lost_to(then)[0] > MOST_LOST + _ROUNDING
+        ]
+        if pairs and not slower_pairs:
             return  # one benchmark is enough
-        slower += [_slower(then, now, context) for then, now in lost]
+        slower += [_slower(then, now, context) for then, now in slower_pairs]
     if slower:
         yield from slower
         return
-    names = join_limited(sorted({one.benchmark for one in comparable or previewed}))
-    known: dict[str, Any] = {
+    names = join_limited(sorted({entry.benchmark for entry in comparable or previewed}))
+    values: dict[str, Any] = {
         "system": first.system,
         "title": first.rules.title,
         "path_then": first.display_path,
     }
     # A missing system has no file to point at
-    where, profile = tree.place("systems"), context.profile
+    location, profile = tree.place("systems"), context.profile
     # A retired benchmark is not a fault: the submitter shows the performance privately
     if available is not None and not comparable:
         now = context.rules.title
-        yield NOT_COMPARABLE.found(profile, where, **known, names=names, now=now)
+        yield NOT_COMPARABLE.found(profile, location, **values, names=names, now=now)
         return
     problem = f"its available system has no scored result of {names}"
     if available is None:
         problem = "no available system of this submission has its hardware; must be available by "
         problem += "the next submission, or by the first one after 140 days"
-    yield NOT_FOLLOWED.found(profile, where, **known, problem=problem)
+    yield NOT_FOLLOWED.found(profile, location, **values, problem=problem)
 
 
-def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
+def _comparable(result: EarlierResult, rules: Round) -> _Timed | None:
     """The result, if it has a score and the later round has its benchmark with the same target."""
-    scale = scale_of(one.description)
-    then = one.rules.benchmarks.get(one.benchmark)
+    scale = scale_of(result.description)
+    then = result.rules.benchmarks.get(result.benchmark)
     # A benchmark may have been renamed, as gnn became rgat
     now = None if then is None else _today(then, rules)
     if then is None or now is None:
         return None
     # With another target, the two times measure different tasks
     old, new = then.quality, now.quality
-    if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
+    if (
+        not scale
+        or result.minutes is None
+        or (old.some if old else ()) != (new.some if new else ())
+    ):
         return None
     return _Timed(
-        title=one.rules.title,
-        display_path=one.display_path,
+        title=result.rules.title,
+        display_path=result.display_path,
         benchmark=now.name,
-        division=one.division,
+        division=result.division,
         scale=scale,
-        minutes=one.minutes,
-        joules=one.joules,
+        minutes=result.minutes,
+        joules=result.joules,
     )
 
 
 def _today(then: Benchmark, rules: Round) -> Benchmark | None:
     """The benchmark of the later round with which results of an earlier one are compared."""
-    known = (rules.benchmarks[name] for name in rules.listed)
-    return next((each for each in known if each.lineage == then.lineage), None)
+    benchmarks = (rules.benchmarks[name] for name in rules.listed)
+    return next((benchmark for benchmark in benchmarks if benchmark.lineage == then.lineage), None)
 
 
-def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
+def _pairs(previewed: list[_Timed], own_results: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
     """The smallest and the largest previewed result, each with the result to compare it with."""
     ordered = sorted(previewed, key=_SCALE)
     # A single preview is both smallest and largest: as a key it is compared once
     for then, pick in {ordered[-1]: max, ordered[0]: min}.items():
-        alike = [one for one in mine if one.division == then.division]
-        same = [one for one in alike if one.scale == then.scale]
-        if alike:
+        same_division = [entry for entry in own_results if entry.division == then.division]
+        same = [entry for entry in same_division if entry.scale == then.scale]
+        if same_division:
             # Of several results at one scale, the fastest shows the performance of the system
-            yield then, min(same, key=_MINUTES) if same else pick(alike, key=_SCALE)
+            yield then, min(same, key=_MINUTES) if same else pick(same_division, key=_SCALE)
 
 
 _SCALE, _MINUTES = attrgetter("scale"), attrgetter("minutes")
 
 
 def _slower(then: _Timed, now: _Timed, context: JudgingContext) -> Finding:
-    lost, what = now.lost_to(then)
-    limit = f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if what == "time" else ""
+    share, quantity = now.lost_to(then)
+    limit = f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if quantity == "time" else ""
     return SLOWER.found(
         context.profile,
         now.display_path,
@@ -228,8 +240,8 @@ def _slower(then: _Timed, now: _Timed, context: JudgingContext) -> Finding:
         title=then.title,
         then=then.taken(),
         path_then=then.display_path,
-        lost=lost,
-        what=what,
+        lost=share,
+        what=quantity,
         most=MOST_LOST,
         limit=limit,
         minutes=round(now.minutes, 4),

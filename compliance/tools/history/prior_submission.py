@@ -100,8 +100,8 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
     earlier = Earlier()
     for path in trees:
         # The round of the submission would misjudge the logs of an earlier one
-        alone = replace(options, round=None)
-        add_tree(earlier, path, judge_paths([path], alone), alone)
+        own_options = replace(options, round=None)
+        add_tree(earlier, path, judge_paths([path], own_options), own_options)
     return earlier
 
 
@@ -115,18 +115,20 @@ def add_tree(
     prefix = f"{path}/" if prefix is None else prefix
     earlier.results += _results(files, options, prefix)
     # Not strict: the choices of the packages, which are not targets, follow those of the targets
-    for (target, one), choice in zip(files.verdicts(), files.inputs.choices, strict=False):
-        facts = one.verdict.facts
+    for (target, judged), choice in zip(files.verdicts(), files.inputs.choices, strict=False):
+        facts = judged.verdict.facts
         if facts is None:
             continue
-        place = place_of(Path(target.folder), target.display_path)
-        described = "" if place.description is None else os.path.relpath(place.description, path)
+        location = place_of(Path(target.folder), target.display_path)
+        description_path = (
+            "" if location.description is None else os.path.relpath(location.description, path)
+        )
         before = EarlierRun(
             display_path=f"{prefix}{target.display_path}",
-            submitter=place.submitter,
+            submitter=location.submitter,
             title=_title(choice),
-            description=place.description,
-            described=f"{prefix}{described}",
+            description=location.description,
+            described=f"{prefix}{description_path}",
         )
         earlier.runs.add(facts.fingerprint, before)
 
@@ -135,32 +137,32 @@ def _results(files: JudgedFiles, options: Options, prefix: str) -> Iterator[Earl
     request = RoundRequest(options.usage)
     pruned = _pruned(files)
     for result in results_of(files, options):
-        place = result.place
-        if request.choose(place.folder).chosen_by != "default":
+        location = result.place
+        if request.choose(location.folder).chosen_by != "default":
             yield EarlierResult(
-                f"{prefix}{place.display_path}",
-                place.submitter,
-                place.system,
-                place.benchmark,
+                f"{prefix}{location.display_path}",
+                location.submitter,
+                location.system,
+                location.benchmark,
                 result.division,
-                place.scaling,
+                location.scaling,
                 result.rules,
                 result.description,
                 result.score.score,
                 result.runs[0].facts.settings.as_dict(),
                 result.score.scaled(result.energy),
-                proven_scale(result, pruned[place.folder]),
+                proven_scale(result, pruned[location.folder]),
             )
 
 
 def _pruned(files: JudgedFiles) -> Mapping[Path, list[RunFacts]]:
     """The runs of instances that throughput results exclude, by the folder of each result."""
-    found: dict[Path, list[RunFacts]] = defaultdict(list)
-    for target, one in files.verdicts():
-        folder, facts = Path(target.folder), one.verdict.facts
+    pruned: dict[Path, list[RunFacts]] = defaultdict(list)
+    for target, judged in files.verdicts():
+        folder, facts = Path(target.folder), judged.verdict.facts
         if is_pruned(os.path.dirname(target.display_path)) and facts is not None:
-            found[folder.parent].append(facts.run)
-    return found
+            pruned[folder.parent].append(facts.run)
+    return pruned
 
 
 def _title(choice: Choice) -> str:
@@ -174,7 +176,7 @@ def resubmitted(
     """Findings about logs that are also in an earlier tree."""
     compared = set()
     for verdict in results:
-        again: list[EarlierRun] = []
+        earlier_runs: list[EarlierRun] = []
         for run in verdict.result.runs:
             before, shifted = earlier.runs.find(run.facts.fingerprint)
             if before is None:
@@ -182,18 +184,18 @@ def resubmitted(
             if shifted:
                 yield _shifted(run, before, context)
             else:
-                again.append(before)
+                earlier_runs.append(before)
         # Checked first: another submitter's logs are wrong in the same round, too
-        yield from _others(tree, verdict, again, context)
+        yield from _others(tree, verdict, earlier_runs, context)
         # Logs that were first submitted in this round may stay
-        again = [before for before in again if before.title != context.rules.title]
-        if again:
-            yield _again(tree, verdict, again, context)
+        earlier_runs = [before for before in earlier_runs if before.title != context.rules.title]
+        if earlier_runs:
+            yield _again(tree, verdict, earlier_runs, context)
             system = verdict.folder.system
             # Results of many benchmarks share a description: compare it once
             if system not in compared and system in tree.systems:
                 compared.add(system)
-                yield from _system(tree, system, again[0], context)
+                yield from _system(tree, system, earlier_runs[0], context)
 
 
 def _shifted(run: Run, before: EarlierRun, context: JudgingContext) -> Finding:
@@ -203,17 +205,17 @@ def _shifted(run: Run, before: EarlierRun, context: JudgingContext) -> Finding:
 
 
 def _again(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[EarlierRun], context: JudgingContext
+    tree: Tree, verdict: ResultVerdict, earlier_runs: Sequence[EarlierRun], context: JudgingContext
 ) -> Finding:
     allowed = context.rules.package.resubmission
     return RESUBMITTED.found(
         context.profile,
         tree.place(verdict.folder.path),
         severity=None if allowed else Severity.WARNING,
-        count=len(again),
+        count=len(earlier_runs),
         runs=len(verdict.result.runs),
-        before=again[0].display_path,
-        title=again[0].title,
+        before=earlier_runs[0].display_path,
+        title=earlier_runs[0].title,
         refusal=""
         if allowed
         else f"; {context.rules.title} does not accept logs of earlier rounds",
@@ -221,9 +223,9 @@ def _again(
 
 
 def _others(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[EarlierRun], context: JudgingContext
+    tree: Tree, verdict: ResultVerdict, earlier_runs: Sequence[EarlierRun], context: JudgingContext
 ) -> Iterator[Finding]:
-    names = {before.submitter for before in again if before.submitter}
+    names = {before.submitter for before in earlier_runs if before.submitter}
     others = sorted(name for name in names if not same_organization(name, tree.submitter))
     if others:
         yield OTHER_SUBMITTER.found(
@@ -244,16 +246,16 @@ def _system(
     tree: Tree, system: str, before: EarlierRun, context: JudgingContext
 ) -> Iterator[Finding]:
     """The description must be the same, field by field."""
-    where, then = tree.place(tree.systems[system]), before.description
+    location, then = tree.place(tree.systems[system]), before.description
     if then is None or not then.is_file():
-        yield SYSTEM_UNKNOWN.found(context.profile, where, title=before.title, system=system)
+        yield SYSTEM_UNKNOWN.found(context.profile, location, title=before.title, system=system)
         return
     new = tree.root / tree.systems[system]
     changed = changed_fields(read_description(then).fields, read_description(new).fields)
     if changed:
         yield SYSTEM_CHANGED.found(
             context.profile,
-            where,
+            location,
             fields=join_limited(changed),
             then=before.described,
             title=before.title,

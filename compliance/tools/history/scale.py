@@ -39,14 +39,14 @@ def proven_scale(result: Result, pruned: Iterable[RunFacts] = ()) -> float | Non
     size of all its instances, including `pruned` ones.
     """
     system = result.description
-    described = scale(system)
+    described_scale = scale(system)
     runs = [run.facts.run for run in result.runs]
-    each = [
+    scales = [
         size
         for run in (*runs, *(pruned if result.weak else ()))
         # Nodes are not compared with accelerators
         if (size := run.accelerators if system and system.accelerators else run.nodes)
     ]
-    if not each or not described:
-        return described
-    return min(described, sum(each) if result.weak else max(each))
+    if not scales or not described_scale:
+        return described_scale
+    return min(described_scale, sum(scales) if result.weak else max(scales))

@@ -45,8 +45,8 @@ class Declaration:
     @property
     def misspelt(self) -> dict[str, str]:
         """Names that look like a key, with that key."""
-        near = {name: k.nearest(name) for name in self.others}
-        return {name: key.name for name, key in near.items() if key is not None}
+        nearest_keys = {name: k.nearest(name) for name in self.others}
+        return {name: key.name for name, key in nearest_keys.items() if key is not None}
 
 
 def read_declaration(path: Path) -> Declaration:
@@ -64,24 +64,24 @@ def read_declaration(path: Path) -> Declaration:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageFault(f"{path} is not UTF-8 text") from None
-    found = Declaration()
+    declaration = Declaration()
     for name, value in _leaves(_mapping(path, text)):
         if k.known(name) is None:
-            found.others.append(name)
+            declaration.others.append(name)
         else:
-            found.values[name] = value
-    return found
+            declaration.values[name] = value
+    return declaration
 
 
 def _of_log(data: bytes) -> Declaration:
     log = parse_log(data)
-    found = Declaration(records=log.records)
-    found.lines = [log.line(index) for index in range(len(log.records))]
+    declaration = Declaration(records=log.records)
+    declaration.lines = [log.line(index) for index in range(len(log.records))]
     for record in log.records:
         # The first value represents a key; repeats are judged as records
-        found.values.setdefault(record.key, record.value)
-    found.others = [name for name in found.values if k.known(name) is None]
-    return found
+        declaration.values.setdefault(record.key, record.value)
+    declaration.others = [name for name in declaration.values if k.known(name) is None]
+    return declaration
 
 
 def _leaves(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -97,19 +97,19 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
     suffix = path.suffix.lower()
     try:
         if suffix == ".json" or (suffix not in (".toml", ".yaml", ".yml") and text[:1] == "{"):
-            found = read_json(text)
+            document = read_json(text)
         elif suffix == ".toml":
-            found = read_toml(text)
+            document = read_toml(text)
         else:
             if too_long(text):
                 raise BeyondLimitError(TOO_LONG)
-            found = parse_yaml(text)
-            refuse_deep(found)
+            document = parse_yaml(text)
+            refuse_deep(document)
     except ValueError as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise UsageFault(f"{path} is not a mapping of keys to values")
-    return found
+    return document
 
 
 # --- the subset of YAML that is read ---

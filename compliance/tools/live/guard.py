@@ -84,18 +84,18 @@ class Guard:
         """The findings that are certain after this record."""
         run, key = self.run, record.key
         # The index grows with the run: rebuilding it for each record would cost more and more
-        where = run.where.get(key)
-        if where is None:
+        positions = run.where.get(key)
+        if positions is None:
             run.where[key] = [len(run.records)]
         else:
-            where.append(len(run.records))
+            positions.append(len(run.records))
         run.records.append(record)
         run.memo.clear()  # results for the shorter run
         # Most records, such as train_loss, concern no rule: skipping them keeps a guard cheap
         if key not in self._looked_at:
             return ()
         # The official verifier uses the first division and benchmark and ignores repeats
-        if key in self._deciding and (where is None or key not in NAMES):
+        if key in self._deciding and (positions is None or key not in NAMES):
             return self.report([*self._contradicted(record), *self._settle_again()])
         return self.report([*self._broken_by(record)])
 
@@ -119,8 +119,10 @@ class Guard:
         # The log takes precedence: `podium check` will judge it
         division = text_of(run.value(NAMES[0])) or self.declared.division
         benchmark = text_of(rules.named_by(run)) or self.declared.benchmark
-        named = bool(benchmark) or NAMES[1] in run.where
-        self.is_constant = named and (not rules.divided or bool(division) or NAMES[0] in run.where)
+        is_named = bool(benchmark) or NAMES[1] in run.where
+        self.is_constant = is_named and (
+            not rules.divided or bool(division) or NAMES[0] in run.where
+        )
         reading = Reading(run, rules)
         self.scopes: list[Scope] = reading.scopes_of(division, benchmark)
         self._undecided = frozenset(self._may_be_overruled(self.scopes))
@@ -172,11 +174,11 @@ class Guard:
             yield from self._look_at(check)
 
     def _contradicted(self, record: Record) -> Iterator[Finding]:
-        given = {
+        declared_value = {
             NAMES[0]: self.declared.division,
             NAMES[1]: self.declared.benchmark,
         }.get(record.key)
-        if given and record.value != given:
+        if declared_value and record.value != declared_value:
             yield CONFLICTING_DECLARATION.found(
                 self.profile,
                 self.path,
@@ -185,7 +187,7 @@ class Guard:
                 logged_key=record.key,
                 shown=repr(record.value)[:60],
                 value=record.value,
-                given=given,
+                given=declared_value,
             )
 
     # --- one record ---
@@ -205,33 +207,35 @@ class Guard:
             yield from self._at_stop()
 
     def _judge(self, names: Iterable[str]) -> Iterator[Finding]:
-        wanted = {*names} - self._undecided
-        reading = Reading(self.run, self.rules, slices(self.scopes, wanted, self.run))
-        for found in Partial(reading, self.profile, self.path).findings():
+        decided = {*names} - self._undecided
+        reading = Reading(self.run, self.rules, slices(self.scopes, decided, self.run))
+        for finding in Partial(reading, self.profile, self.path).findings():
             # A missed target is certain only after the run stops
-            if not found.id.endswith(TARGET):
-                yield found
+            if not finding.id.endswith(TARGET):
+                yield finding
 
     def _look_at(self, check: Check) -> list[Finding]:
         run = self.run
         # All judges of this run share both flags: each sets them before use
         run.ordered = run.exact = False
         try:
-            found = [*check.find(run, self.context)]
+            violations = [*check.find(run, self.context)]
         except Exception:  # reported at the end, as a fault of podium
             return []
-        if not found:
+        if not violations:
             return []
-        broken = RuleViolation(check.id, check.key, found, check.severity, check.stated_by, run)
+        broken = RuleViolation(
+            check.id, check.key, violations, check.severity, check.stated_by, run
+        )
         broken.cites = check.cites
         return Partial(Reading(run, self.rules), self.profile, self.path).findings_of(broken)
 
     def _advice(self) -> Iterator[Finding]:
-        missing = (each for each in self.missing() if each.role not in _AFTER_START)
-        keys = [each.key for each in missing if each.key not in _MEASURED]
+        missing = (entry for entry in self.missing() if entry.role not in _AFTER_START)
+        keys = [entry.key for entry in missing if entry.key not in _MEASURED]
         if keys and self.is_constant:
-            named = f"{', '.join(keys)} {_is(keys)}"
-            yield NOT_YET_LOGGED.found(self.profile, self.path, missing=named)
+            message = f"{', '.join(keys)} {_is(keys)}"
+            yield NOT_YET_LOGGED.found(self.profile, self.path, missing=message)
 
     def _at_stop(self) -> Iterator[Finding]:
         """The keys that are missing when the run stops, except those that may come later."""
@@ -240,16 +244,16 @@ class Guard:
         # Some benchmarks evaluate their checkpoints after run_stop
         evaluated_later = self.context.offline
         reading = Reading(self.run, self.rules, self.scopes)
-        for found in Partial(reading, self.profile, self.path).findings():
-            name = found.id.rpartition(".")[2]
-            if found.id.endswith(TARGET) or name in (*OUTCOMES, GATHERED):
+        for finding in Partial(reading, self.profile, self.path).findings():
+            name = finding.id.rpartition(".")[2]
+            if finding.id.endswith(TARGET) or name in (*OUTCOMES, GATHERED):
                 if not evaluated_later:
-                    yield found
+                    yield finding
             # A finding with a line has been reported at its record
-            elif found.line is None and name not in self._undecided:
+            elif finding.line is None and name not in self._undecided:
                 key = k.known(name)
                 if key is not None and key.role not in _LATE_ROLES:
-                    yield found
+                    yield finding
 
     # --- reported findings ---
 
@@ -257,12 +261,14 @@ class Guard:
         """Record findings; return those with a new rule or a higher severity than before."""
         before = self._reported
         # Reported again only with a higher severity: a repeat becomes an error if its values differ
-        fresh = [f for f in findings if _RANK[f.severity] > _rank(before.get(f.id))]
-        for found in fresh:
-            before[found.id] = max(found.severity, before.get(found.id, found.severity), key=_rank)
-            self._gates.retire(found.id)
-        self.findings += fresh
-        return tuple(fresh)
+        news = [f for f in findings if _RANK[f.severity] > _rank(before.get(f.id))]
+        for finding in news:
+            before[finding.id] = max(
+                finding.severity, before.get(finding.id, finding.severity), key=_rank
+            )
+            self._gates.retire(finding.id)
+        self.findings += news
+        return tuple(news)
 
     def _log(self) -> Log:
         run = self.run

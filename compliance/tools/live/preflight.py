@@ -69,9 +69,9 @@ class Preflight:
             "benchmark": self.benchmark,
             "division": self.division,
             "verdict": "legal" if self.legal else "illegal",
-            "findings": [msgspec.structs.asdict(found) for found in self.findings],
-            "missing": [asdict(each) for each in self.missing],
-            "to_log": [asdict(each) for each in self.to_log],
+            "findings": [msgspec.structs.asdict(finding) for finding in self.findings],
+            "missing": [asdict(needed) for needed in self.missing],
+            "to_log": [asdict(needed) for needed in self.to_log],
             "free": self.free,
             "evaluations": self.evaluations,
             "reference": asdict(self.reference),
@@ -98,16 +98,16 @@ def preflight(
         raise UsageFault("no benchmark is declared; use --benchmark")
     guard = Guard(rules, division, name, profile=profile, path=path, advises=False)
     _feed(guard, declared, values, division, name)
-    found = Preflight(rules, name, division)
-    found.findings = [*_findings(guard, declared)]
-    found.evaluations = evaluations(rules, name, division, values)
-    _sort_out(found, guard, settings(rules, name, division, values), values)
-    found.findings += _misspelt(declared, [each.key for each in found.missing], path)
+    result = Preflight(rules, name, division)
+    result.findings = [*_findings(guard, declared)]
+    result.evaluations = evaluations(rules, name, division, values)
+    _sort_out(result, guard, settings(rules, name, division, values), values)
+    result.findings += _misspelt(declared, [needed.key for needed in result.missing], path)
     batch = as_number(values.get(k.GLOBAL_BATCH_SIZE.name))
-    found.reference = reference_at(rules, name, division, batch, profile)
-    reported = {finding.key for finding in found.findings}
-    found.ignored = [name for name in declared.others if name not in reported]
-    return found
+    result.reference = reference_at(rules, name, division, batch, profile)
+    reported = {finding.key for finding in result.findings}
+    result.ignored = [name for name in declared.others if name not in reported]
+    return result
 
 
 def _named(values: Mapping[str, Any], key: str) -> str:
@@ -131,11 +131,11 @@ def _feed(
     for key, value in names.items():
         if key not in values:
             guard(Record(key, 0.0, value, {}))
-    given = guard.run.line_of
+    original = guard.run.line_of
     before = len(guard.run.records)
     # The names added before a dry log have no lines in it
     lines = declared.lines
-    guard.run.line_of = lambda index: lines[index - before] if index >= before else given(index)
+    guard.run.line_of = lambda index: lines[index - before] if index >= before else original(index)
     for record in declared.records:
         value = values[record.key] if record.key == k.GLOBAL_BATCH_SIZE.name else record.value
         guard(Record(record.key, record.time_ms, value, record.metadata))
@@ -143,48 +143,48 @@ def _feed(
 
 def _in_order(guard: Guard, values: Mapping[str, Any]) -> list[str]:
     """The keys, each after those that its rules refer to: a mapping has no order."""
-    placed: dict[str, None] = {}
+    ordered: dict[str, None] = {}
 
     # `above` breaks cycles of keys that refer to each other
     def add(key: str, above: tuple[str, ...]) -> None:
         for row in (row for scope in guard.scopes for row in scope.rows if row.name == key):
             for need in sorted(needs_of((*row.each, *(row.policy or ())))):
-                if need in values and need not in placed and need not in above:
+                if need in values and need not in ordered and need not in above:
                     add(need, (*above, key))
-        placed[key] = None
+        ordered[key] = None
 
     for key in values:
-        if key not in placed:
+        if key not in ordered:
             add(key, ())
-    return [*placed]
+    return [*ordered]
 
 
 def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
     """The findings, except for bounds that depend on a missing key."""
-    where = guard.run.where
-    for found in guard.findings:
-        rows = [row for scope in guard.scopes for row in scope.rows if row.name == found.key]
+    positions = guard.run.where
+    for finding in guard.findings:
+        rows = [row for scope in guard.scopes for row in scope.rows if row.name == finding.key]
         needs = needs_of(c for row in rows for c in (*row.each, *(row.policy or ())))
         # The official verifier fails a bound if its other key is absent, which may still come
-        if found.stated_by != "verifier" or needs <= where.keys():
+        if finding.stated_by != "verifier" or needs <= positions.keys():
             # The records of a mapping are in podium's order, so users do not know their lines
-            yield found if declared.records else msgspec.structs.replace(found, line=None)
+            yield finding if declared.records else msgspec.structs.replace(finding, line=None)
 
 
 def _misspelt(declared: Declaration, missing: Sequence[str], path: str) -> Iterator[Finding]:
     """The names that look like a key; names like a missing key also by their words."""
-    for name, meant in (near_misses(declared.others, missing) | declared.misspelt).items():
-        if meant not in declared.values:
+    for name, key in (near_misses(declared.others, missing) | declared.misspelt).items():
+        if key not in declared.values:
             yield Finding(
                 "log.misspelt-key",
                 Severity.WARNING,
                 path,
                 None,
                 name,
-                f"the key is {name!r:.60}; did you mean {meant}?",
-                meant,
+                f"the key is {name!r:.60}; did you mean {key}?",
+                key,
                 name,
-                f"declare it as {meant}",
+                f"declare it as {key}",
             )
 
 
@@ -192,18 +192,18 @@ def _misspelt(declared: Declaration, missing: Sequence[str], path: str) -> Itera
 
 
 def _sort_out(
-    found: Preflight, guard: Guard, settings: list[Setting], values: Mapping[str, Any]
+    result: Preflight, guard: Guard, settings: list[Setting], values: Mapping[str, Any]
 ) -> None:
     """Split required keys into hyperparameters and keys that are logged later."""
-    allowed = {each.key: _allowed(each) for each in settings}
-    for each in guard.missing():
-        needed = Needed(each.key, each.meaning, allowed.get(each.key, ""), each.rule)
-        if each.role == "hyperparameter":
-            found.missing.append(needed)
-        elif each.role in _DECLARED_LATER:
-            found.to_log.append(needed)
+    allowed = {setting.key: _allowed(setting) for setting in settings}
+    for entry in guard.missing():
+        needed = Needed(entry.key, entry.meaning, allowed.get(entry.key, ""), entry.rule)
+        if entry.role == "hyperparameter":
+            result.missing.append(needed)
+        elif entry.role in _DECLARED_LATER:
+            result.to_log.append(needed)
     bounded = {row.name for scope in guard.scopes for row in scope.rows if row.each or row.policy}
-    found.free = {e.key: values.get(e.key) for e in settings if e.key not in bounded}
+    result.free = {e.key: values.get(e.key) for e in settings if e.key not in bounded}
 
 
 def _allowed(setting: Setting) -> str:
@@ -212,50 +212,50 @@ def _allowed(setting: Setting) -> str:
     return setting.allowed
 
 
-def deliver(found: Preflight, form: str) -> None:
+def deliver(result: Preflight, form: str) -> None:
     """Print the judgement, as text or as JSON."""
     if form == "json":
-        print_text(json_text(found.to_dict()))
+        print_text(json_text(result.to_dict()))
     else:
-        print_text("\n".join(page(found, width())) + "\n")
+        print_text("\n".join(page(result, width())) + "\n")
 
 
-def page(found: Preflight, columns: int) -> list[str]:
+def page(result: Preflight, columns: int) -> list[str]:
     """The judgement as lines of at most `columns` columns."""
-    title = f"{found.benchmark}, {found.rules.title}, {found.division} division"
-    lines = [*wrap(clean(title), columns), *_finding_lines(found, columns)]
-    lines += _needed("missing: a run must log these hyperparameters", found.missing, columns)
-    lines += _evaluations(found, columns)
-    lines += _reference(found.reference, columns)
-    lines += _free(found, columns)
-    also = ", ".join(each.key for each in found.to_log)
+    title = f"{result.benchmark}, {result.rules.title}, {result.division} division"
+    lines = [*wrap(clean(title), columns), *_finding_lines(result, columns)]
+    lines += _needed("missing: a run must log these hyperparameters", result.missing, columns)
+    lines += _evaluations(result, columns)
+    lines += _reference(result.reference, columns)
+    lines += _free(result, columns)
+    also = ", ".join(needed.key for needed in result.to_log)
     lines += wrap(f"also required in the log: {also}", columns, "", "  ") if also else []
-    ignored = clean(", ".join(found.ignored))
+    ignored = clean(", ".join(result.ignored))
     lines += wrap(f"ignored, not keys of a log: {ignored}", columns, "", "  ") if ignored else []
-    return [*lines, "LEGAL" if found.legal else "ILLEGAL"]
+    return [*lines, "LEGAL" if result.legal else "ILLEGAL"]
 
 
-def _finding_lines(found: Preflight, width: int) -> Iterator[str]:
-    for each in found.findings:
-        where = "" if each.line is None else f"line {each.line}  "
-        head = f"  {each.severity.value:<9}{where}[{clean(each.id)}]"
+def _finding_lines(result: Preflight, width: int) -> Iterator[str]:
+    for finding in result.findings:
+        position = "" if finding.line is None else f"line {finding.line}  "
+        head = f"  {finding.severity.value:<9}{position}[{clean(finding.id)}]"
         yield from wrap(head, width, "", " " * 11)
-        yield from wrap(clean(each.message), width, " " * 11, " " * 11)
-        if each.hint:
-            yield from wrap(f"help: {clean(each.hint)}", width, " " * 11, " " * 13)
+        yield from wrap(clean(finding.message), width, " " * 11, " " * 11)
+        if finding.hint:
+            yield from wrap(f"help: {clean(finding.hint)}", width, " " * 11, " " * 13)
 
 
 def _needed(title: str, needed: list[Needed], width: int) -> Iterator[str]:
     if needed:
         yield from wrap(title, width, "", "  ")
-    for each in needed:
-        bound = f": {each.allowed}" if each.allowed else ""
-        yield from wrap(clean(f"{each.key}{bound}"), width, "  ", "    ")
+    for entry in needed:
+        bound = f": {entry.allowed}" if entry.allowed else ""
+        yield from wrap(clean(f"{entry.key}{bound}"), width, "  ", "    ")
 
 
-def _evaluations(found: Preflight, width: int) -> Iterator[str]:
-    for each in found.evaluations:
-        yield from wrap(clean(f"evaluate {each['text']}"), width, "", "  ")
+def _evaluations(result: Preflight, width: int) -> Iterator[str]:
+    for evaluation in result.evaluations:
+        yield from wrap(clean(f"evaluate {evaluation['text']}"), width, "", "  ")
 
 
 def _reference(expected: Expected, width: int) -> list[str]:
@@ -271,9 +271,9 @@ def _reference(expected: Expected, width: int) -> list[str]:
     )
 
 
-def _free(found: Preflight, width: int) -> list[str]:
+def _free(result: Preflight, width: int) -> list[str]:
     settings = [
         key if value is None else f"{key} ({clean(show(value))})"
-        for key, value in found.free.items()
+        for key, value in result.free.items()
     ]
     return wrap(f"free to choose: {', '.join(settings)}", width, "", "  ") if settings else []

@@ -45,10 +45,10 @@ class Assembled(NamedTuple):
     @property
     def refused(self) -> list[str]:
         """The logs that the plan refuses, each with the reason."""
-        logs = [each for each in self.plan.left_out if each.refused]
-        lines = [f"{each.display_path} is left out: {each.why}" for each in logs[:MOST]]
-        more = len(logs) - len(lines)
-        return [*lines, f"{plural(more, 'more log')} left out"] if more else lines
+        logs = [log for log in self.plan.left_out if log.refused]
+        lines = [f"{log.display_path} is left out: {log.why}" for log in logs[:MOST]]
+        surplus = len(logs) - len(lines)
+        return [*lines, f"{plural(surplus, 'more log')} left out"] if surplus else lines
 
 
 class _Allowed:
@@ -78,7 +78,7 @@ def _paths(config: PackConfig) -> Iterator[str]:
     """Every path and glob that a configuration names."""
     systems = config.systems
     yield from systems.values() if isinstance(systems, dict) else systems
-    yield from (*config.documents.values(), *config.merge, *(each.folder for each in config.code))
+    yield from (*config.documents.values(), *config.merge, *(code.folder for code in config.code))
     for result in config.results:
         power = result.power
         yield from (*result.logs, *result.names.values(), *result.pruned)
@@ -93,24 +93,24 @@ def assembled(folder: Path, options: Options) -> Iterator[Assembled]:
 
     Reads files only below that folder and below the working directory.
     """
-    given = {"usage": options.usage, "round": options.round}
-    wanted = read_request(folder, {name: value for name, value in given.items() if value})
-    allowed = _Allowed(wanted.base)
-    allowed.check(_paths(wanted.config))
-    plan = make_plan(wanted.config, wanted.rules, wanted.base, options.jobs)
+    values = {"usage": options.usage, "round": options.round}
+    request = read_request(folder, {name: value for name, value in values.items() if value})
+    allowed = _Allowed(request.base)
+    allowed.check(_paths(request.config))
+    plan = make_plan(request.config, request.rules, request.base, options.jobs)
     # Links below the named folders may point outside
     allowed.check(entry.source.path for entry in plan.entries.values())
-    with private_folder("podium-assembled") as place:
+    with private_folder("podium-assembled") as workspace:
         # The file determines the round and the rules of the tree
-        write_new(place / CONFIG_FILE, iter([config_bytes(folder / CONFIG_FILE)]))
-        stage = Stage(place, Path(wanted.config.submitter))
+        write_new(workspace / CONFIG_FILE, iter([config_bytes(folder / CONFIG_FILE)]))
+        stage = Stage(workspace, Path(request.config.submitter))
         stage.fill(plan.sorted(), options.jobs)
         yield Assembled(stage.tree, plan)
 
 
 @contextmanager
 def with_assembled(
-    given: GivenPaths, options: Options, notify: Callable[[str], None]
+    given_paths: GivenPaths, options: Options, notify: Callable[[str], None]
 ) -> Iterator[GivenPaths]:
     """The paths of a call, with an assembled tree for each folder whose podium.toml names results.
 
@@ -119,29 +119,29 @@ def with_assembled(
     """
     request = RoundRequest(options.usage, options.round)
     paths: list[Path] = []
-    names = dict(given.names)
+    names = dict(given_paths.names)
     with ExitStack() as stack:
-        for path in given.paths:
-            if path not in given.own or not names_results(path, request):
+        for path in given_paths.paths:
+            if path not in given_paths.own or not names_results(path, request):
                 paths.append(path)
                 continue
-            made = stack.enter_context(assembled(path, options))
-            if made.faults:
-                raise UsageFault(_fault_text(path, made.faults))
-            how = f"`podium pack {path} --dry-run` lists the files"
-            notify(f"{path / CONFIG_FILE} names the results; checking the packed tree ({how})")
-            for line in made.refused:
+            assembly = stack.enter_context(assembled(path, options))
+            if assembly.faults:
+                raise UsageFault(_fault_text(path, assembly.faults))
+            hint = f"`podium pack {path} --dry-run` lists the files"
+            notify(f"{path / CONFIG_FILE} names the results; checking the packed tree ({hint})")
+            for line in assembly.refused:
                 notify(line)
-            paths.append(made.tree)
-            names[str(made.tree)] = str(path)
-        there = GivenPaths(paths, names)
+            paths.append(assembly.tree)
+            names[str(assembly.tree)] = str(path)
+        tree_paths = GivenPaths(paths, names)
         try:
-            yield there
+            yield tree_paths
         except ComplianceError as error:
-            raise type(error)(there.as_given(str(error))) from None
+            raise type(error)(tree_paths.as_given(str(error))) from None
 
 
 def _fault_text(folder: Path, faults: list[Remark]) -> str:
     first = f"{folder / CONFIG_FILE}: {faults[0].path}: {faults[0].message}"
-    more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
-    return f"{first}{more}; `podium pack {folder} --dry-run` lists them"
+    suffix = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+    return f"{first}{suffix}; `podium pack {folder} --dry-run` lists them"

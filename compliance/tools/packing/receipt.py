@@ -164,8 +164,8 @@ def read_receipt(path: Path) -> Receipt:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise UsageFault(f"{path} is not a receipt: {where}: {first['msg'].lower()}") from None
+        field = ".".join(map(str, first["loc"])) or "the file"
+        raise UsageFault(f"{path} is not a receipt: {field}: {first['msg'].lower()}") from None
 
 
 def receipt_schema() -> dict[str, Any]:

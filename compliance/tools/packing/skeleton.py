@@ -58,12 +58,12 @@ def write_skeleton(folder: Path, skeleton: Skeleton) -> list[str]:
         raise UsageFault(f"{folder} cannot be created: {error.strerror}") from None
     with draft_folder(folder) as draft:
         _fill(draft, files, folders)
-    return sorted([*files, *(f"{each}/" for each in folders)])
+    return sorted([*files, *(f"{name}/" for name in folders)])
 
 
 def _fill(draft: Path, files: dict[str, str], folders: list[str]) -> None:
-    for each in folders:
-        (draft / each).mkdir(parents=True, exist_ok=True)
+    for folder in folders:
+        (draft / folder).mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
         (draft / path).parent.mkdir(parents=True, exist_ok=True)
         write_new(draft / path, iter([text.encode("utf-8")]))
@@ -84,7 +84,7 @@ def _files(skeleton: Skeleton) -> dict[str, str]:
 
 def _config(skeleton: Skeleton) -> str:
     """A podium.toml with every field of `podium pack`; unknown values are comments."""
-    known = {
+    fields = {
         "submitter": skeleton.submitter,
         "usage": skeleton.rules.usage,
         "round": skeleton.rules.name,
@@ -92,9 +92,9 @@ def _config(skeleton: Skeleton) -> str:
         "into": "../packed",  # not into the folder that it is packed from
     }
     # A JSON string is also a TOML string: both have the same escapes
-    values = {name: json.dumps(value) for name, value in known.items()}
+    values = {name: json.dumps(value) for name, value in fields.items()}
     if skeleton.systems:
-        pairs = (f'"{each}" = "systems/{each}.json"' for each in skeleton.systems)
+        pairs = (f'"{system}" = "systems/{system}.json"' for system in skeleton.systems)
         values["systems"] = f"{{ {', '.join(pairs)} }}"
     results = [(system, name) for system in skeleton.systems for name in skeleton.benchmarks]
     return example(values, results)
@@ -102,21 +102,21 @@ def _config(skeleton: Skeleton) -> str:
 
 def _description(skeleton: Skeleton, system: str) -> str:
     """A description with every field; unknown fields are empty."""
-    known = {
+    values = {
         "submitter": skeleton.submitter,
         "division": skeleton.division,
         "system_name": system,
     }
-    fields = {name: known.get(name, "") for name in FIELDS}
+    fields = {name: values.get(name, "") for name in FIELDS}
     return json.dumps(fields, indent=4, ensure_ascii=False) + "\n"
 
 
 def _folders(skeleton: Skeleton) -> list[str]:
     scaling = "strong/" if has_scalings(skeleton.rules) else ""
     folders = ["benchmarks", "results", "systems"]
-    folders += [f"benchmarks/{each}/implementations" for each in skeleton.benchmarks]
+    folders += [f"benchmarks/{benchmark}/implementations" for benchmark in skeleton.benchmarks]
     for system in skeleton.systems:
-        folders += [f"results/{system}/{scaling}{each}" for each in skeleton.benchmarks]
+        folders += [f"results/{system}/{scaling}{benchmark}" for benchmark in skeleton.benchmarks]
         folders += [] if skeleton.benchmarks else [f"results/{system}"]
     return folders
 
@@ -134,8 +134,8 @@ def _check_names(skeleton: Skeleton) -> None:
         _check_system(system)
     for name in skeleton.benchmarks:
         if name not in benchmark_names(rules):
-            why, hint = about_name(name, rules)
-            raise UsageFault(f"--benchmark: {why}; {hint}")
+            reason, hint = about_name(name, rules)
+            raise UsageFault(f"--benchmark: {reason}; {hint}")
 
 
 def _check_system(name: str) -> None:

@@ -67,24 +67,24 @@ class Checked:
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
     """Judge every result below a folder; by the policy, also where the verifier differs."""
     results = scored_results(judge_paths([folder], options), options, points)
-    theirs: dict[tuple[str, str], ScoredResult] = {}
+    verified: dict[tuple[str, str], ScoredResult] = {}
     # Judged again from the logs: the profiles differ in reading them, not only in the statistics
     if options.profile is Profile.POLICY:
         other = replace(options, profile=Profile.VERIFIER)
-        for one in scored_results(judge_paths([folder], other), other, points):
-            theirs[_key(one)] = one
-    return [_checked(one, theirs.get(_key(one)), options) for one in results]
+        for result in scored_results(judge_paths([folder], other), other, points):
+            verified[_key(result)] = result
+    return [_checked(result, verified.get(_key(result)), options) for result in results]
 
 
 def _key(scored: ScoredResult) -> tuple[str, str]:
-    place = scored.result.place
-    return place.display_path, place.benchmark
+    location = scored.result.place
+    return location.display_path, location.benchmark
 
 
-def _checked(scored: ScoredResult, theirs: ScoredResult | None, options: Options) -> Checked:
+def _checked(scored: ScoredResult, verified: ScoredResult | None, options: Options) -> Checked:
     judged = scored.result.convergence
-    if theirs is not None:
-        judged = compared(judged, theirs.result.convergence)
+    if verified is not None:
+        judged = compared(judged, verified.result.convergence)
     if left_out := _left_out(scored):
         judged = replace(judged, messages=(*judged.messages, left_out))
     return Checked(scored, judged, _interval(scored), _curve(scored, judged, options))
@@ -98,14 +98,14 @@ def _left_out(scored: ScoredResult) -> str:
     unused = [os.path.basename(run.path) for run in runs if run.role == "outside"]
     if result.weak or not unused:
         return ""
-    which = (
+    selection = (
         "the first to converge count"
         if result.rules.benchmark(result.place.benchmark).first_converging
         else f"of the windows of {len(used)} consecutive launches the one with the median score "
         "counts"
     )
     return (
-        f"{len(runs)} runs, {len(used)} needed: {which} ({join_limited(used, 12)}); "
+        f"{len(runs)} runs, {len(used)} needed: {selection} ({join_limited(used, 12)}); "
         f"not used: {join_limited(unused, 12)}"
     )
 
@@ -113,18 +113,18 @@ def _left_out(scored: ScoredResult) -> str:
 def _interval(scored: ScoredResult) -> float | None:
     """The usual distance between evaluations in the first log, in the unit of convergence."""
     names = members_for(scored.entry.unit)
-    places: list[float] = []
+    positions: list[float] = []
     log = read_log(scored.result.runs[0].path)
     # With lenient reading, because 0.5 and 0.6 have few strict records
     for _, record in log.all_records():
         # HPC's cosmoflow and oc20 log eval_error
         if record.key not in OUTCOMES:
             continue
-        at = position(record, names)
-        if at is not None:
-            places.append(at[1])
+        progress = position(record, names)
+        if progress is not None:
+            positions.append(progress[1])
     # Some logs repeat each line, and checkpoints may be evaluated offline in any order
-    gaps = [high - low for low, high in pairwise(sorted(places)) if high > low]
+    gaps = [high - low for low, high in pairwise(sorted(positions)) if high > low]
     # Not every schedule is regular: ssd in 1.0 had epochs 40, 50, 55 and 60
     return statistics.median(gaps) if gaps else None
 
@@ -137,8 +137,8 @@ def _curve(
     if judged.batch_size is None or judged.mean is None:
         return None
     rules, benchmark = scored.result.rules, scored.result.place.benchmark
-    wanted = scored.result.own_points
-    known = references(options.profile, rules, benchmark, wanted)
+    own_points = scored.result.own_points
+    reference = references(options.profile, rules, benchmark, own_points)
     size = judged.batch_size
     runs = [(size, p.to_converge) for p in judged.runs if p.converged and p.to_converge is not None]
     mean = None if judged.submission is None else (size, judged.submission)
@@ -146,14 +146,14 @@ def _curve(
     if mean is not None and not math.isfinite(mean[1]):
         mean = None
     title = f"{scored.result.place.submitter} {scored.result.place.system} {benchmark}".strip()
-    return curve_of(known, judged.unit, title, runs=runs, mean=mean)
+    return curve_of(reference, judged.unit, title, runs=runs, mean=mean)
 
 
-def draw(found: Sequence[Checked], plot: Path | None) -> None:
+def draw(results: Sequence[Checked], plot: Path | None) -> None:
     """Draw the compared results into a file; without results, only check that this is possible."""
     if plot is None:
         return
-    curves = [one.curve for one in found if one.curve is not None]
+    curves = [result.curve for result in results if result.curve is not None]
     if curves:
         write_plot(curves, plot)
     else:
@@ -171,47 +171,47 @@ _CASES = {
 }
 
 
-def check_text(found: Sequence[Checked], width: int, *, quiet: bool = False) -> str:
+def check_text(results: Sequence[Checked], width: int, *, quiet: bool = False) -> str:
     """All results in sequence; `quiet` omits the runs and the plot."""
-    blocks = ["\n".join(_block(one, width, quiet=quiet)) for one in found]
+    blocks = ["\n".join(_block(result, width, quiet=quiet)) for result in results]
     return "\n\n".join(blocks) + "\n"
 
 
-def _block(one: Checked, width: int, *, quiet: bool) -> Iterator[str]:
-    judged, scored = one.convergence, one.scored
+def _block(result: Checked, width: int, *, quiet: bool) -> Iterator[str]:
+    judged, scored = result.convergence, result.scored
     head = f"{heading_of(scored.entry, several=True)}: {clean(scored.result.place.benchmark)}"
     yield from wrap(f"{judged.verdict.upper().replace('_', ' ')}  {head}", width, "", "      ")
     for message in judged.messages:
         yield from wrap(clean(message), width, "  ", "  ")
     if judged.batch_size is not None:
-        where = _CASES[judged.case] if judged.case != "none" else "not compared"
+        label = _CASES[judged.case] if judged.case != "none" else "not compared"
         yield from wrap(
-            f"global batch size {numbers.count(judged.batch_size)}: {where}", width, "  ", "    "
+            f"global batch size {numbers.count(judged.batch_size)}: {label}", width, "  ", "    "
         )
     if judged.mean is None or judged.minimum is None:
         return
     yield ""
     yield from _points(judged, width)
     yield ""
-    yield from _figures(one)
+    yield from _figures(result)
     if quiet:
         return
     yield ""
     rows = [
         (
-            clean(place.name.rpartition("/")[2]),
-            str(place.rank),
-            numbers.count(place.to_converge) if place.converged else "none",
+            clean(run.name.rpartition("/")[2]),
+            str(run.rank),
+            numbers.count(run.to_converge) if run.converged else "none",
             {"scored": "", "fastest": "dropped as fastest", "slowest": "dropped as slowest"}[
-                place.role
+                run.role
             ],
         )
-        for place in judged.runs
+        for run in judged.runs
     ]
     yield from _indented(table(("run", "place", judged.unit, "part"), rows, width - 2, (0, 3)))
-    if one.curve is not None:
+    if result.curve is not None:
         yield ""
-        yield from _indented(chart(one.curve, width - 2))
+        yield from _indented(chart(result.curve, width - 2))
 
 
 def _indented(lines: Sequence[str]) -> Iterator[str]:
@@ -233,13 +233,13 @@ def _points(judged: Convergence, width: int) -> Iterator[str]:
     ]
     yield from _indented(table(heads, rows, width - 2))
     if judged.pruned:
-        sizes = ", ".join(numbers.count(one.batch_size) for one in judged.pruned)
+        sizes = ", ".join(numbers.count(point.batch_size) for point in judged.pruned)
         text = f"pruned, because slower than the line between two others: batch size {sizes}"
         yield from wrap(text, width, "  ", "    ")
 
 
-def _figures(one: Checked) -> Iterator[str]:
-    judged = one.convergence
+def _figures(result: Checked) -> Iterator[str]:
+    judged = result.convergence
     assert judged.mean is not None
     assert judged.minimum is not None
     unit = judged.unit
@@ -253,7 +253,7 @@ def _figures(one: Checked) -> Iterator[str]:
     never = not math.isfinite(judged.submission)
     never = never or any(run.role == "scored" and not run.converged for run in judged.runs)
     yield f"  mean of runs     {'none' if never else figure(judged.submission)}"
-    evaluations = one.evaluations
+    evaluations = result.evaluations
     fields = "" if evaluations is None else f", {evaluations:+.2f} evaluations"
     yield f"  margin           {'+' if judged.margin >= 0 else ''}{figure(judged.margin)}{fields}"
     if judged.verdict == "pass":
@@ -263,17 +263,17 @@ def _figures(one: Checked) -> Iterator[str]:
 # --- as JSON --------------------------------------------------------------------------------------
 
 
-def check_json(found: Sequence[Checked]) -> str:
+def check_json(results: Sequence[Checked]) -> str:
     """All values as JSON; non-finite numbers are strings."""
-    document = {"schema": SCHEMA, "results": [_member(one) for one in found]}
+    document = {"schema": SCHEMA, "results": [_member(result) for result in results]}
     return json_text(document)
 
 
-def _member(one: Checked) -> dict[str, Any]:
-    entry, judged = one.scored.entry, one.convergence
+def _member(result: Checked) -> dict[str, Any]:
+    entry, judged = result.scored.entry, result.convergence
     names = ("path", "submitter", "system", "benchmark", "division", "scaling", "round")
     member = {name: getattr(entry, name) for name in names}
     fields = msgspec.to_builtins(judged)
     fields["margin"], fields["maximum_speedup"] = judged.margin, judged.maximum_speedup
-    margins = {"evaluation_interval": one.interval, "margin_in_evaluations": one.evaluations}
+    margins = {"evaluation_interval": result.interval, "margin_in_evaluations": result.evaluations}
     return {**member, **fields, **margins}

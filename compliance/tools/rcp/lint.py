@@ -60,17 +60,19 @@ _RENAMED = {"optimizer": "opt_name", "epsilon": "opt_epsilon"}
 
 def lint(rules: Round, points: Sequence[Point]) -> list[Finding]:
     """All findings about points of one round, by benchmark."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     by_benchmark: dict[str, list[Point]] = {}
     for point in points:
         by_benchmark.setdefault(point.benchmark, []).append(point)
-    for benchmark, some in by_benchmark.items():
+    for benchmark, benchmark_points in by_benchmark.items():
         if benchmark not in rules.benchmarks and not rounds_with_points(rules.usage, benchmark):
             name, listed = benchmark or "an empty name", ", ".join(rules.listed)
-            found.append(_found(BENCHMARK, some[0], name=name, title=rules.title, listed=listed))
+            findings.append(
+                _found(BENCHMARK, benchmark_points[0], name=name, title=rules.title, listed=listed)
+            )
             continue
-        found += _of_benchmark(rules, benchmark, some)
-    return found
+        findings += _of_benchmark(rules, benchmark, benchmark_points)
+    return findings
 
 
 def _found(rule: FixedRule, point: Point, **fields: Any) -> Finding:
@@ -88,10 +90,10 @@ def _of_benchmark(rules: Round, benchmark: str, points: list[Point]) -> Iterator
 
 
 def _duplicates(points: list[Point]) -> Iterator[Finding]:
-    named = {point.id: point for point in points}
+    points_by_id = {point.id: point for point in points}
     for name, count in Counter(point.id for point in points).items():
         if count > 1:
-            yield _found(DUPLICATE_ID, named[name], count=count, name=name)
+            yield _found(DUPLICATE_ID, points_by_id[name], count=count, name=name)
     sizes: dict[float, str] = {}
     values: dict[tuple[float, ...], str] = {}
     for point in points:
@@ -112,26 +114,26 @@ def _values(rules: Round, point: Point) -> Iterator[Finding]:
     # If most values are equal the distance is 0: half the median prevents outliers among their
     # neighbors
     limit = max(FAR * MAD_TO_DEVIATION * distance, 0.5 * middle)
-    far = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
-    if far:
-        yield _found(OUTLIER, point, values=join_limited(far, 4), median=middle)
+    outliers = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
+    if outliers:
+        yield _found(OUTLIER, point, values=join_limited(outliers, 4), median=middle)
     if point.batch_size != int(point.batch_size):
         yield _found(BATCH_SIZE, point, size=point.batch_size)
 
 
 def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
-    known, given = rules.benchmark(point.benchmark), len(point.to_converge)
-    needed, drop = 2 * known.runs, known.dropped
-    if given >= needed:
+    benchmark, count = rules.benchmark(point.benchmark), len(point.to_converge)
+    needed, drop = 2 * benchmark.runs, benchmark.dropped
+    if count >= needed:
         return
-    none_left = given <= 2 * drop
+    none_left = count <= 2 * drop
     yield _found(
         TOO_FEW_RUNS,
         point,
         severity=Severity.ERROR if none_left else None,
-        given=plural(given, "run"),
+        given=plural(count, "run"),
         needed=needed,
-        missing=plural(needed - given, "run"),
+        missing=plural(needed - count, "run"),
         detail=f"; no run is left after {drop} at each end are dropped" if none_left else "",
     )
 
@@ -158,28 +160,28 @@ def _settings(rules: Round, point: Point) -> Iterator[Finding]:
     if benchmark not in rules.benchmarks or not point.hyperparameters:
         return
     size = int(point.batch_size) if point.batch_size == int(point.batch_size) else point.batch_size
-    given: dict[str, Any] = {"global_batch_size": size}
+    values: dict[str, Any] = {"global_batch_size": size}
     for name, value in point.hyperparameters.items():
-        given.setdefault(_RENAMED.get(name, name), value)
-    for one in settings(rules, benchmark, "closed", given):
-        if one.state == "wrong" and not _nearly(rules, benchmark, given, one.key):
+        values.setdefault(_RENAMED.get(name, name), value)
+    for setting in settings(rules, benchmark, "closed", values):
+        if setting.state == "wrong" and not _nearly(rules, benchmark, values, setting.key):
             yield _found(
                 HYPERPARAMETER,
                 point,
-                setting=one.key,
-                value=one.value,
+                setting=setting.key,
+                value=setting.value,
                 title=rules.title,
-                allowed=one.allowed,
-                bound=one.rule,
+                allowed=setting.allowed,
+                bound=setting.rule,
             )
 
 
-def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) -> bool:
+def _nearly(rules: Round, benchmark: str, values: Mapping[str, Any], key: str) -> bool:
     """Whether a value matches the rules except for the last digits."""
-    others = {name: value for name, value in given.items() if name != key}
-    wanted = next(s.value for s in settings(rules, benchmark, "closed", others) if s.key == key)
+    others = {name: value for name, value in values.items() if name != key}
+    expected = next(s.value for s in settings(rules, benchmark, "closed", others) if s.key == key)
     try:
-        return math.isclose(wanted, given[key], rel_tol=1e-6)
+        return math.isclose(expected, values[key], rel_tol=1e-6)
     # Names and lists have no digits to round
     except TypeError:
         return False
@@ -187,41 +189,41 @@ def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) ->
 
 def _precision(rules: Round, point: Point) -> Iterator[Finding]:
     """Check the number format of the runs against the formats that the round accepts."""
-    taken = rules.package.point_precisions
-    known = {"title": rules.title, "taken": " or ".join(taken)}
-    given = point.precision or ""
-    if not given.strip():
+    accepted = rules.package.point_precisions
+    values = {"title": rules.title, "taken": " or ".join(accepted)}
+    precision = point.precision or ""
+    if not precision.strip():
         # With only one format there is nothing to report, and older records have no such member
-        if len(taken) > 1:
-            yield _found(NO_PRECISION, point, **known)
+        if len(accepted) > 1:
+            yield _found(NO_PRECISION, point, **values)
         return
-    named = {_SPELLED.get(name, name) for name in _FORMAT.findall(given.upper())}
-    other = named - {*taken}
+    formats = {_SPELLED.get(name, name) for name in _FORMAT.findall(precision.upper())}
+    other = formats - {*accepted}
     # The method that emulates FP32 may be named, too
-    if named <= other or (other and "EMULAT" not in given.upper()):
-        yield _found(PRECISION, point, given=given, **known)
+    if formats <= other or (other and "EMULAT" not in precision.upper()):
+        yield _found(PRECISION, point, given=precision, **values)
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
-    named = {point.id: point for point in points}
+    points_by_id = {point.id: point for point in points}
     # Not for points with too few values for a mean, which _run_count reports
     methods = {p: references(p, rules, benchmark, points) for p in Profile}
-    used = {p: {one.ids[0] for one in methods[p].used} for p in Profile}
-    for one in methods[Profile.POLICY].every:
-        name = one.ids[0]
+    used = {p: {reference.ids[0] for reference in methods[p].used} for p in Profile}
+    for reference in methods[Profile.POLICY].every:
+        name = reference.ids[0]
         if all(name not in used[p] for p in Profile):
-            yield _found(UNUSED, named[name])
+            yield _found(UNUSED, points_by_id[name])
         elif name not in used[Profile.POLICY]:
             problem = "keeps it, although two others undercut it"
-            yield _found(PRUNING_DIFFERS, named[name], problem=problem)
+            yield _found(PRUNING_DIFFERS, points_by_id[name], problem=problem)
         elif name not in used[Profile.VERIFIER]:
             problem = "drops it, although no two others undercut it"
-            yield _found(PRUNING_DIFFERS, named[name], problem=problem)
-    for one in methods[Profile.POLICY].every:
-        if one.deviation == 0:
-            yield _found(NO_SPREAD, named[one.ids[0]])
-        elif not math.isfinite(one.maximum_speedup):
-            yield _found(NO_MINIMUM, named[one.ids[0]])
+            yield _found(PRUNING_DIFFERS, points_by_id[name], problem=problem)
+    for reference in methods[Profile.POLICY].every:
+        if reference.deviation == 0:
+            yield _found(NO_SPREAD, points_by_id[reference.ids[0]])
+        elif not math.isfinite(reference.maximum_speedup):
+            yield _found(NO_MINIMUM, points_by_id[reference.ids[0]])
 
 
 # --- as text and JSON -----------------------------------------------------------------------------
@@ -230,14 +232,14 @@ def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Find
 def lint_text(findings: Sequence[Finding], points: int, width: int, *, quiet: bool = False) -> str:
     """The findings by benchmark; `quiet` omits notes."""
     lines: list[str] = []
-    for found in findings:
-        if quiet and found.severity is Severity.NOTE:
+    for finding in findings:
+        if quiet and finding.severity is Severity.NOTE:
             continue
-        where = f"{found.severity:<9}{found.path} {found.key}"
-        lines += wrap(clean(where), width, "", " " * 9)
-        lines += wrap(clean(f"[{found.id}] {found.message}"), width, " " * 9, " " * 9)
-        lines += wrap(clean(f"help: {found.hint}"), width, " " * 9, " " * 11)
-    counted = Counter(found.severity for found in findings)
+        head = f"{finding.severity:<9}{finding.path} {finding.key}"
+        lines += wrap(clean(head), width, "", " " * 9)
+        lines += wrap(clean(f"[{finding.id}] {finding.message}"), width, " " * 9, " " * 9)
+        lines += wrap(clean(f"help: {finding.hint}"), width, " " * 9, " " * 11)
+    counted = Counter(finding.severity for finding in findings)
     totals = ", ".join(plural(counted[severity], severity.value) for severity in Severity)
     lines += [""] * bool(lines)
     lines.append(f"{plural(points, 'point')}: {totals}")
@@ -248,13 +250,13 @@ def lint_json(findings: Sequence[Finding], points: int) -> str:
     """The findings as data."""
     faults = [
         {
-            "id": found.id,
-            "severity": found.severity,
-            "benchmark": found.path,
-            "point": found.key,
-            "message": found.message,
-            "hint": found.hint,
+            "id": finding.id,
+            "severity": finding.severity,
+            "benchmark": finding.path,
+            "point": finding.key,
+            "message": finding.message,
+            "hint": finding.hint,
         }
-        for found in findings
+        for finding in findings
     ]
     return json_text({"schema": SCHEMA, "points": points, "faults": faults})

@@ -46,13 +46,13 @@ class Origin:
 
     def members(self) -> dict[str, str]:
         """The given members."""
-        named = {
+        values = {
             "Creator": self.creator,
             "When": self.when,
             "Platform": self.platform,
             "Precision": self.precision,
         }
-        return {name: value for name, value in named.items() if value}
+        return {name: value for name, value in values.items() if value}
 
 
 def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
@@ -61,21 +61,23 @@ def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
     left_out: dict[str, list[str]] = {}
     groups: dict[tuple[str, float], list[Facts]] = {}
     rules = files.inputs.choices[0].rules
-    for _, one in files.verdicts():
-        if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
+    for _, judged in files.verdicts():
+        if judged.kind != "log" or not isinstance(judged.verdict.facts, Facts):
             continue
-        why = _unfit(one.verdict)
-        if why:
-            left_out.setdefault(why, []).append(one.display_path)
+        reason = _unfit(judged.verdict)
+        if reason:
+            left_out.setdefault(reason, []).append(judged.display_path)
             continue
-        run = one.verdict.facts.run
+        run = judged.verdict.facts.run
         assert run.benchmark is not None
         assert run.batch_size is not None
-        groups.setdefault((run.benchmark, run.batch_size), []).append(one.verdict.facts)
+        groups.setdefault((run.benchmark, run.batch_size), []).append(judged.verdict.facts)
     if not groups:
         raise NothingToJudge(f"no log can be used: {_all_of(left_out)}")
     remarks = [
-        f"{path} is skipped: {why}" for why, unfit in left_out.items() for path in sorted(unfit)
+        f"{path} is skipped: {reason}"
+        for reason, unfit in left_out.items()
+        for path in sorted(unfit)
     ]
     return _made(rules, groups, origin, remarks)
 
@@ -84,17 +86,17 @@ def _runs(path: Path) -> list[Path]:
     """The files with records below a folder: reference runs may have any name."""
     if not path.is_dir():
         return [path]
-    found = [path / name for name in other_logs(path)]
-    if not found:
+    logs = [path / name for name in other_logs(path)]
+    if not logs:
         raise NothingToJudge(f"nothing to use in {path}: no file below it has log records")
-    return found
+    return logs
 
 
 def _all_of(left_out: Mapping[str, Sequence[str]]) -> str:
     """Each reason, with the number and the names of its logs."""
     return "; ".join(
-        f"{plural(len(paths), 'log')} ({join_limited(sorted(paths), 12)}): {why}"
-        for why, paths in left_out.items()
+        f"{plural(len(paths), 'log')} ({join_limited(sorted(paths), 12)}): {reason}"
+        for reason, paths in left_out.items()
     )
 
 
@@ -104,7 +106,7 @@ def _unfit(verdict: LogVerdict) -> str:
     assert isinstance(facts, Facts)
     run = facts.run
     # Unreadable records are not part of the run, and may be the records that seem to be missing
-    unread = next((each for each in verdict.findings if each.id in _UNREAD), None)
+    unread = next((finding for finding in verdict.findings if finding.id in _UNREAD), None)
     if unread and (run.to_converge is None or run.benchmark is None or run.batch_size is None):
         line = "" if unread.line is None else f"line {unread.line}: "
         return f"{line}{unread.message}"
@@ -123,12 +125,12 @@ def _made(
 ) -> MadePoints:
     records: dict[str, Any] = {}
     for (benchmark, size), facts in sorted(groups.items()):
-        whole = int(size) if size == int(size) else size
-        name = f"{benchmark}_ref_{whole}"
-        known = rules.benchmark(benchmark)
+        batch_size = int(size) if size == int(size) else size
+        name = f"{benchmark}_ref_{batch_size}"
+        benchmark_rules = rules.benchmark(benchmark)
         # The official form has a separate member for samples, which only two benchmarks use
-        member = MEMBERS[known.convergence.points_unit]
-        needed = 2 * known.runs
+        member = MEMBERS[benchmark_rules.convergence.points_unit]
+        needed = 2 * benchmark_rules.runs
         if len(facts) < needed:
             remarks.append(f"{name} has {len(facts)} runs; a reference needs {needed}")
         settings, mixed = _settings(facts)
@@ -137,9 +139,9 @@ def _made(
         records[name] = {
             "Benchmark": benchmark,
             **origin.members(),
-            "BS": whole,
+            "BS": batch_size,
             "Hyperparams": settings,
-            member: sorted(_plain(one.run.to_converge) for one in facts),
+            member: sorted(_plain(log.run.to_converge) for log in facts),
         }
     return MadePoints(json_text(records), len(records), tuple(remarks))
 
@@ -148,9 +150,9 @@ def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:
     """The hyperparameters that all runs share, and the names of the others."""
     settings: dict[str, Any] = {}
     mixed = []
-    given = [one.settings.as_dict() for one in facts]
-    for name in sorted({name for one in given for name in one}):
-        values = [one.get(name) for one in given]
+    log_settings = [log.settings.as_dict() for log in facts]
+    for name in sorted({name for entry in log_settings for name in entry}):
+        values = [entry.get(name) for entry in log_settings]
         # It is the record's BS
         if name == "global_batch_size":
             continue

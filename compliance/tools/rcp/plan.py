@@ -74,7 +74,7 @@ class Plan:
 def plan(
     rules: Round,
     benchmark: str,
-    known: References,
+    references: References,
     batch_size: float,
     finished: Sequence[float] | None = None,
     deadline: date | None = None,
@@ -83,16 +83,20 @@ def plan(
 
     `deadline` is the last day of submission, if known.
     """
-    case, reference = known.match(batch_size)
+    case, reference = references.match(batch_size)
     if reference is None:
-        return Plan(rules, benchmark, batch_size, known, case, None, None, deadline=deadline)
-    allowance = known.way.allowance(rules.benchmark(benchmark).convergence)
+        return Plan(rules, benchmark, batch_size, references, case, None, None, deadline=deadline)
+    allowance = references.way.allowance(rules.benchmark(benchmark).convergence)
     # 5.0 allows Llama 3.1 405B to converge one evaluation sooner: v5.0 Specific Rules
     minimum = max(0.0, reference.minimum - allowance)
     progress = None
     if finished:
-        progress = progress_of(finished, known.needed, known.dropped, minimum, reference.mean)
-    return Plan(rules, benchmark, batch_size, known, case, reference, minimum, progress, deadline)
+        progress = progress_of(
+            finished, references.needed, references.dropped, minimum, reference.mean
+        )
+    return Plan(
+        rules, benchmark, batch_size, references, case, reference, minimum, progress, deadline
+    )
 
 
 def finished_values(text: str) -> list[float]:
@@ -153,8 +157,8 @@ def _outlook(lowest: float, highest: float, minimum: float, remaining: int) -> O
 
 
 def _mean(values: list[float], drop: int) -> float:
-    kept = trimmed(values, drop)
-    return math.fsum(kept) / len(kept) if all(map(math.isfinite, kept)) else math.inf
+    remaining = trimmed(values, drop)
+    return math.fsum(remaining) / len(remaining) if all(map(math.isfinite, remaining)) else math.inf
 
 
 def _least(finished: Sequence[float], remaining: int, drop: int, minimum: float) -> float:
@@ -183,47 +187,47 @@ _CASES = {
 }
 
 
-def plan_text(made: Plan, width: int) -> str:
+def plan_text(planned: Plan, width: int) -> str:
     """The plan as text."""
-    unit = made.rules.benchmark(made.benchmark).convergence.unit
+    unit = planned.rules.benchmark(planned.benchmark).convergence.unit
     title = (
-        f"{made.benchmark} in {made.rules.title} at global batch size "
-        f"{numbers.count(made.batch_size)}: {_CASES[made.case]}."
+        f"{planned.benchmark} in {planned.rules.title} at global batch size "
+        f"{numbers.count(planned.batch_size)}: {_CASES[planned.case]}."
     )
     lines = wrap(clean(title), width)
-    reference = made.reference
+    reference = planned.reference
     if reference is None:
-        lines += wrap(_nothing(made), width)
-        return "\n".join([*lines, *_due_lines(made, width)]) + "\n"
-    assert made.minimum is not None
+        lines += wrap(_nothing(planned), width)
+        return "\n".join([*lines, *_due_lines(planned, width)]) + "\n"
+    assert planned.minimum is not None
     lines += ["", f"reference mean       {figure(reference.mean)} {unit}"]
     lines.append(f"standard deviation   {figure(reference.deviation)}")
-    lines.append(f"minimum of a result  {figure(made.minimum)}")
-    lines.append(f"highest speedup      {_percent(reference.mean, made.minimum)}")
+    lines.append(f"minimum of a result  {figure(planned.minimum)}")
+    lines.append(f"highest speedup      {_percent(reference.mean, planned.minimum)}")
     lines.append(f"points used          {', '.join(map(clean, reference.ids))}")
     lines.append("")
     lines += wrap(
-        f"A result has {made.known.needed} runs; {made.known.dropped} at each end "
-        f"{'is' if made.known.dropped == 1 else 'are'} dropped. The mean of the others must be at "
-        f"least {figure(made.minimum)} {unit}; below "
+        f"A result has {planned.known.needed} runs; {planned.known.dropped} at each end "
+        f"{'is' if planned.known.dropped == 1 else 'are'} dropped. "
+        f"The mean of the others must be at least {figure(planned.minimum)} {unit}; below "
         f"{figure(reference.mean)} the score is multiplied by {figure(reference.mean)} / mean.",
         width,
     )
-    if made.progress is not None:
-        lines += ["", *_progress_lines(made, made.progress, unit, width)]
-    lines += _due_lines(made, width)
+    if planned.progress is not None:
+        lines += ["", *_progress_lines(planned, planned.progress, unit, width)]
+    lines += _due_lines(planned, width)
     return "\n".join(lines) + "\n"
 
 
-def _due_lines(made: Plan, width: int) -> list[str]:
-    days, due = made.rules.package.points_due_days, made.points_due
+def _due_lines(planned: Plan, width: int) -> list[str]:
+    days, due = planned.rules.package.points_due_days, planned.points_due
     if days is None:
         return []
-    by = f"by {due}, " if due else ""
-    deadline = f" of {made.deadline}" if due else " (set `deadline` in podium.toml for the date)"
+    date_text = f"by {due}, " if due else ""
+    deadline = f" of {planned.deadline}" if due else " (set `deadline` in podium.toml for the date)"
     text = (
-        f"New reference points are due {by}{days} days before the deadline{deadline}. Evidence for "
-        "an appeal comes with the submission."
+        f"New reference points are due {date_text}{days} days before the deadline{deadline}. "
+        "Evidence for an appeal comes with the submission."
     )
     return ["", *wrap(text, width)]
 
@@ -232,9 +236,9 @@ def _percent(mean: float, minimum: float) -> str:
     return f"{mean / minimum - 1:.2%}" if minimum > 0 else "any"
 
 
-def _nothing(made: Plan) -> str:
-    if made.case == "above_range":
-        largest = numbers.count(made.known.used[-1].batch_size)
+def _nothing(planned: Plan) -> str:
+    if planned.case == "above_range":
+        largest = numbers.count(planned.known.used[-1].batch_size)
         return (
             f"The largest reference point is at {largest}. Ask for reference runs at this batch "
             "size, or choose a smaller one."
@@ -242,11 +246,11 @@ def _nothing(made: Plan) -> str:
     return "Ask the training working group for reference runs."
 
 
-def _progress_lines(made: Plan, progress: Progress, unit: str, width: int) -> list[str]:
-    assert made.reference is not None
-    assert made.minimum is not None
-    done = len(progress.finished)
-    lines = wrap(f"{done} of {made.known.needed} runs are finished.", width)
+def _progress_lines(planned: Plan, progress: Progress, unit: str, width: int) -> list[str]:
+    assert planned.reference is not None
+    assert planned.minimum is not None
+    finished = len(progress.finished)
+    lines = wrap(f"{finished} of {planned.known.needed} runs are finished.", width)
     if progress.outlook in ("passed", "failed"):
         mean = "no mean" if math.isinf(progress.lowest) else f"a mean of {figure(progress.lowest)}"
         lines += wrap(f"Their result is {mean}: the test is {progress.outlook}.", width)
@@ -262,40 +266,40 @@ def _progress_lines(made: Plan, progress: Progress, unit: str, width: int) -> li
             width,
         )
     if progress.outlook in ("open", "certain") and progress.expected is not None:
-        lines += wrap(_expectation(made, progress), width)
+        lines += wrap(_expectation(planned, progress), width)
     return lines
 
 
-def _expectation(made: Plan, progress: Progress) -> str:
-    assert made.reference is not None
-    assert made.minimum is not None
+def _expectation(planned: Plan, progress: Progress) -> str:
+    assert planned.reference is not None
+    assert planned.minimum is not None
     assert progress.expected is not None
     text = "If the other runs converge like the reference, "
     if math.isinf(progress.expected):
         return text + "the mean is infinite."
-    passed = progress.expected >= made.minimum
+    passed = progress.expected >= planned.minimum
     text += f"the mean is {figure(progress.expected)}: {'passed' if passed else 'failed'}"
-    factor = normalisation(made.reference.mean, progress.expected)
+    factor = normalisation(planned.reference.mean, progress.expected)
     return f"{text}, factor {factor:.6g}." if passed else f"{text}."
 
 
-def plan_json(made: Plan) -> str:
+def plan_json(planned: Plan) -> str:
     """The plan as JSON."""
-    progress = made.progress
+    progress = planned.progress
     document: dict[str, Any] = {
         "schema": SCHEMA,
-        "usage": made.rules.usage,
-        "round": made.rules.name,
-        "profile": made.known.way.name,
-        "benchmark": made.benchmark,
-        "batch_size": made.batch_size,
-        "unit": made.rules.benchmark(made.benchmark).convergence.unit,
-        "case": made.case,
-        "runs": made.known.needed,
-        "dropped": made.known.dropped,
-        "reference": None if made.reference is None else reference_member(made.reference),
-        "minimum": made.minimum,
-        "points_due": None if made.points_due is None else made.points_due.isoformat(),
+        "usage": planned.rules.usage,
+        "round": planned.rules.name,
+        "profile": planned.known.way.name,
+        "benchmark": planned.benchmark,
+        "batch_size": planned.batch_size,
+        "unit": planned.rules.benchmark(planned.benchmark).convergence.unit,
+        "case": planned.case,
+        "runs": planned.known.needed,
+        "dropped": planned.known.dropped,
+        "reference": None if planned.reference is None else reference_member(planned.reference),
+        "minimum": planned.minimum,
+        "points_due": None if planned.points_due is None else planned.points_due.isoformat(),
         "progress": None if progress is None else _progress_member(progress),
     }
     return json_text(document)

@@ -42,12 +42,12 @@ class Curve:
     @property
     def everything(self) -> list[Pair]:
         """All pairs."""
-        found = [*self.used, *self.limits, *self.pruned, *self.runs]
-        return [*found, self.mean] if self.mean is not None else found
+        pairs = [*self.used, *self.limits, *self.pruned, *self.runs]
+        return [*pairs, self.mean] if self.mean is not None else pairs
 
 
 def curve_of(
-    known: References,
+    references: References,
     unit: str,
     title: str = "",
     *,
@@ -56,9 +56,9 @@ def curve_of(
 ) -> Curve:
     """The curve of reference points: used points, their limits, and pruned points."""
     return Curve(
-        used=[(one.batch_size, one.mean) for one in known.used],
-        limits=[(one.batch_size, one.minimum) for one in known.used],
-        pruned=[(one.batch_size, one.mean) for one in known.pruned],
+        used=[(point.batch_size, point.mean) for point in references.used],
+        limits=[(point.batch_size, point.minimum) for point in references.used],
+        pruned=[(point.batch_size, point.mean) for point in references.pruned],
         runs=runs,
         mean=mean,
         unit=unit,
@@ -71,13 +71,13 @@ def curve_of(
 
 def chart(curve: Curve, width: int = 80) -> list[str]:
     """The curve drawn with characters, at most `width` columns wide."""
-    everything = curve.everything
-    if not everything:
+    points = curve.everything
+    if not points:
         return []
-    low, high = _span([y for _, y in everything], 0.05)
+    low, high = _span([y for _, y in points], 0.05)
     labels = [_label(high), _label((low + high) / 2), _label(low)]
     margin = max(map(len, labels))
-    grid = _Grid(everything, low, high, max(20, min(width, 100) - margin - 2))
+    grid = _Grid(points, low, high, max(20, min(width, 100) - margin - 2))
     # More important marks are drawn later, over the rest
     grid.line(curve.limits, "_")
     grid.line(curve.used, ".")
@@ -103,8 +103,8 @@ def chart(curve: Curve, width: int = 80) -> list[str]:
 def _span(values: Sequence[float], room: float) -> Pair:
     low, high = min(values), max(values)
     # Equal values also need a nonzero span for the division
-    more = (high - low) * room or abs(high) * room or 1.0
-    return max(0.0, low - more) if low >= 0 else low - more, high + more
+    margin = (high - low) * room or abs(high) * room or 1.0
+    return max(0.0, low - margin) if low >= 0 else low - margin, high + margin
 
 
 def _label(value: float) -> str:
@@ -148,9 +148,9 @@ class _Grid:
         for low, high in pairwise(ordered):
             for column in range(self.column(low[0]), self.column(high[0]) + 1):
                 # A column is rounded, and may represent a size just outside the pair
-                at = min(max(self.size_at(column), low[0]), high[0])
+                size = min(max(self.size_at(column), low[0]), high[0])
                 slope = (high[1] - low[1]) / (high[0] - low[0]) if high[0] != low[0] else 0.0
-                self._put(column, low[1] + slope * (at - low[0]), char)
+                self._put(column, low[1] + slope * (size - low[0]), char)
 
 
 # --- in a file ------------------------------------------------------------------------------------
@@ -167,8 +167,8 @@ def check_plot(path: Path) -> None:
 
 def write_plot(curves: Sequence[Curve], path: Path) -> None:
     """Draw the curves below each other into an SVG or PNG file."""
-    with plots(path, len(curves)) as places:
-        for axes, curve in zip(places, curves, strict=True):
+    with plots(path, len(curves)) as panels:
+        for axes, curve in zip(panels, curves, strict=True):
             _draw(axes, curve)
 
 

@@ -30,15 +30,15 @@ def points_in(path: Path, round_name: str = "*") -> tuple[Point, ...]:
 def points_for(rules: Round, benchmark: str, file: Path | None) -> tuple[Point, ...]:
     """The points of one benchmark; raises UsageFault if the round has no such benchmark."""
     if file is not None:
-        found = points_in(file, rules.name)
+        file_points = points_in(file, rules.name)
         # Points without a benchmark belong to the requested benchmark
-        return tuple(point for point in found if point.benchmark in ("", benchmark))
+        return tuple(point for point in file_points if point.benchmark in ("", benchmark))
     points = points_of(rules.usage, rules.name, benchmark)
     # An empty list is correct for minigo, which is not tested, but a misspelled name is an error
     if not points and benchmark not in rules.benchmarks:
-        listed = ", ".join(sorted(rules.listed))
+        names = ", ".join(sorted(rules.listed))
         raise UsageFault(
-            f"{benchmark} is not a benchmark of {rules.title}; expected one of {listed}"
+            f"{benchmark} is not a benchmark of {rules.title}; expected one of {names}"
         )
     return points
 

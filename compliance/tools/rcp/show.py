@@ -38,15 +38,23 @@ def _rows(
     points: Sequence[Point], ways: dict[Profile, References]
 ) -> list[tuple[Point, Reference, Reference, bool, bool]]:
     """(point, policy, verifier, used by the policy, used by the verifier) by batch size."""
-    mine, theirs = ways[Profile.POLICY], ways[Profile.VERIFIER]
+    policy_points, verifier_points = ways[Profile.POLICY], ways[Profile.VERIFIER]
     by_id = {profile: {r.ids[0]: r for r in way.every} for profile, way in ways.items()}
     rows = []
-    for point in sorted(points, key=lambda one: one.batch_size):
+    for point in sorted(points, key=lambda item: item.batch_size):
         policy = by_id[Profile.POLICY].get(point.id)
         verifier = by_id[Profile.VERIFIER].get(point.id)
         # A point with too few values to drop any is not a reference; lint reports it
         if policy is not None and verifier is not None:
-            rows.append((point, policy, verifier, policy in mine.used, verifier in theirs.used))
+            rows.append(
+                (
+                    point,
+                    policy,
+                    verifier,
+                    policy in policy_points.used,
+                    verifier in verifier_points.used,
+                )
+            )
     return rows
 
 
@@ -71,9 +79,9 @@ def _as_text(
             figure(policy.deviation),
             figure(policy.minimum),
             f"{policy.maximum_speedup - 1:.2%}",
-            _users(mine, theirs),
+            _users(by_policy, by_verifier),
         )
-        for point, policy, _, mine, theirs in _rows(points, ways)
+        for point, policy, _, by_policy, by_verifier in _rows(points, ways)
     ]
     lines += table(heads, rows, width, left=(6,))
     lines += [
@@ -92,25 +100,25 @@ def _as_text(
     return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 
 
-def _users(mine: bool, theirs: bool) -> str:
-    if mine and theirs:
+def _users(by_policy: bool, by_verifier: bool) -> str:
+    if by_policy and by_verifier:
         return "both"
-    return "policy" if mine else "verifier" if theirs else "neither"
+    return "policy" if by_policy else "verifier" if by_verifier else "neither"
 
 
 def _as_json(
     rules: Round, benchmark: str, points: Sequence[Point], ways: dict[Profile, References]
 ) -> str:
     members = []
-    for point, policy, verifier, mine, theirs in _rows(points, ways):
+    for point, policy, verifier, by_policy, by_verifier in _rows(points, ways):
         members.append(
             {
                 "id": point.id,
                 "batch_size": point.batch_size,
                 "to_converge": list(point.to_converge),
                 "hyperparameters": dict(point.hyperparameters),
-                "policy": {**reference_member(policy), "used": mine},
-                "verifier": {**reference_member(verifier), "used": theirs},
+                "policy": {**reference_member(policy), "used": by_policy},
+                "verifier": {**reference_member(verifier), "used": by_verifier},
             }
         )
     document = {

@@ -56,11 +56,14 @@ def read_before(folder: Path) -> EarlierReview:
     review = _read(folder / REVIEW_FILE, Review)
     if review.anonymous:
         raise UsageFault(f"{folder} is anonymous; --against needs the review with names")
-    odd = next((each.id for each in review.objections if not PLAIN.fullmatch(each.id)), None)
-    if odd is not None:
+    invalid_id = next(
+        (objection.id for objection in review.objections if not PLAIN.fullmatch(objection.id)), None
+    )
+    if invalid_id is not None:
         # The id becomes a file name
         raise UsageFault(
-            f"{folder / REVIEW_FILE} has the objection id {clean(odd)!r}; expected a file name"
+            f"{folder / REVIEW_FILE} has the objection id {clean(invalid_id)!r}; "
+            "expected a file name"
         )
     files = _read(folder / MANIFEST_FILE, dict[str, str])
     records = read_records(folder)
@@ -88,15 +91,18 @@ def followed(
 
     `submissions` are the paths of the submissions in the new state.
     """
-    known = {each.id: each for each in before.objections}
-    kept = [_compared(each, known[each.id]) if each.id in known else _new(each) for each in now]
-    ids = {each.id for each in now}
-    met = [
-        _met(each, there=each.submission in submissions)
-        for each in before.objections
-        if each.id not in ids
+    earlier = {objection.id: objection for objection in before.objections}
+    current = [
+        _compared(objection, earlier[objection.id]) if objection.id in earlier else _new(objection)
+        for objection in now
     ]
-    return [*kept, *met]
+    ids = {objection.id for objection in now}
+    resolved = [
+        _met(objection, is_present=objection.submission in submissions)
+        for objection in before.objections
+        if objection.id not in ids
+    ]
+    return [*current, *resolved]
 
 
 def _new(objection: Objection) -> Objection:
@@ -104,7 +110,7 @@ def _new(objection: Objection) -> Objection:
 
 
 def _compared(now: Objection, then: Objection) -> Objection:
-    old, new = ({each.path for each in one.evidence} for one in (then, now))
+    old, new = ({evidence.path for evidence in objection.evidence} for objection in (then, now))
     reopened = then.state == "fixed"
     change = ObjectionChange(
         kind="reopened" if reopened else "standing",
@@ -121,12 +127,12 @@ def _compared(now: Objection, then: Objection) -> Objection:
     )
 
 
-def _met(objection: Objection, *, there: bool) -> Objection:
+def _met(objection: Objection, *, is_present: bool) -> Objection:
     if not objection.rule:
         # A program cannot decide whether an objection of a reviewer is resolved
         return replace(objection, change=ObjectionChange(kind="standing"))
-    paths = sorted({each.path for each in objection.evidence})
-    change = ObjectionChange(kind="fixed" if there else "gone", fixed=paths)
+    paths = sorted({evidence.path for evidence in objection.evidence})
+    change = ObjectionChange(kind="fixed" if is_present else "gone", fixed=paths)
     if objection.is_open:
         today = datetime.date.today().isoformat()
         return replace(objection, state="fixed", by="podium", date=today, change=change)
@@ -144,20 +150,20 @@ def compared(
     rules: tuple[str, str],
 ) -> Against:
     """The changes since the earlier review; `rules` are the usage and the name of the round."""
-    asked = _Asked(before.objections)
-    apart = differences(before.files, files)
-    changed = [*_results(before.review.results, results, apart, asked, rules)]
-    folders = tuple(f"{each.path}/" for each in (*before.review.results, *results))
+    questions = _Asked(before.objections)
+    differing_files = differences(before.files, files)
+    changed = [*_results(before.review.results, results, differing_files, questions, rules)]
+    folders = tuple(f"{result.path}/" for result in (*before.review.results, *results))
     # Logs are reported with their results
     others: dict[str, Sequence[str]] = {
         kind: [path for path in paths if not path.startswith(folders)]
-        for kind, paths in apart.items()
+        for kind, paths in differing_files.items()
     }
-    unasked = [each.path for each in changed if not each.asked]
+    unasked = [change.path for change in changed if not change.asked]
     unasked += sorted(
-        path for paths in others.values() for path in paths if not asked.about_file(path)
+        path for paths in others.values() for path in paths if not questions.about_file(path)
     )
-    kinds = [each.change.kind for each in objections if each.change is not None]
+    kinds = [objection.change.kind for objection in objections if objection.change is not None]
     counts: dict[str, int] = {kind: kinds.count(kind) for kind in sorted({*kinds})}
     return Against(counts=counts, results=changed, files=others, unasked=unasked)
 
@@ -167,10 +173,10 @@ class _Asked:
 
     def __init__(self, objections: Sequence[Objection]) -> None:
         self.paths = {
-            each.path
+            evidence.path
             for objection in objections
             if objection.state != "withdrawn"
-            for each in objection.evidence
+            for evidence in objection.evidence
         }
 
     def about_file(self, path: str) -> bool:
@@ -179,7 +185,7 @@ class _Asked:
 
     def about_result(self, path: str) -> bool:
         """Whether an objection was about a result or one of its logs."""
-        return any(each == path or each.startswith(f"{path}/") for each in self.paths)
+        return any(file == path or file.startswith(f"{path}/") for file in self.paths)
 
 
 def _above(path: str) -> Iterator[str]:
@@ -192,19 +198,19 @@ def _above(path: str) -> Iterator[str]:
 def _results(
     then: Sequence[ResultEntry],
     now: Sequence[ResultEntry],
-    apart: Mapping[str, list[str]],
-    asked: _Asked,
+    differing_files: Mapping[str, list[str]],
+    questions: _Asked,
     rules: tuple[str, str],
 ) -> Iterator[ResultChange]:
-    old, new = ({each.path: each for each in one} for one in (then, now))
+    old, new = ({entry.path: entry for entry in entries} for entries in (then, now))
     for path in sorted(old.keys() | new.keys()):
-        about = asked.about_result(path)
+        is_asked = questions.about_result(path)
         if path not in new:
-            yield ResultChange(path=path, kind="removed", asked=about)
+            yield ResultChange(path=path, kind="removed", asked=is_asked)
         elif path not in old:
-            yield ResultChange(path=path, kind="added", asked=about)
+            yield ResultChange(path=path, kind="added", asked=is_asked)
         else:
-            change = _result(old[path], new[path], apart, about, then, rules)
+            change = _result(old[path], new[path], differing_files, is_asked, then, rules)
             if change is not None:
                 yield change
 
@@ -212,8 +218,8 @@ def _results(
 def _result(
     then: ResultEntry,
     now: ResultEntry,
-    apart: Mapping[str, list[str]],
-    asked: bool,
+    differing_files: Mapping[str, list[str]],
+    is_asked: bool,
     others: Sequence[ResultEntry],
     rules: tuple[str, str],
 ) -> ResultChange | None:
@@ -226,14 +232,14 @@ def _result(
     }
     logs = [
         f"{path} ({kind})"
-        for kind, paths in apart.items()
+        for kind, paths in differing_files.items()
         for path in paths
         if path.startswith(f"{now.path}/")
     ]
     minutes = (then.score, now.score) if then.score != now.score else None
     if not (settings or logs or minutes):
         return None
-    edits = edits_of(then, now, apart)
+    edits = edits_of(then, now, differing_files)
     lender, allowed = "", ""
     if settings:
         lender = _lender(now, after, others)
@@ -241,12 +247,12 @@ def _result(
         # Changed settings need new runs
         if logs and same_runs(then, now):
             allowed += "; the runs are the same as before: ask for their raw output"
-    elif any(each.startswith(("run exchanged", "records edited")) for each in edits):
+    elif any(edit.startswith(("run exchanged", "records edited")) for edit in edits):
         allowed = "the settings are unchanged: ask why"
     return ResultChange(
         path=now.path,
         kind="changed",
-        asked=asked,
+        asked=is_asked,
         settings=settings,
         logs=logs,
         edits=edits,
@@ -277,11 +283,11 @@ def _lender(now: ResultEntry, values: dict[str, Any], others: Sequence[ResultEnt
 
 def _allowed(now: ResultEntry, lender: str, rules: tuple[str, str]) -> str:
     try:
-        known = find_round(*rules)
+        round_rules = find_round(*rules)
     # A folder of several rounds has no single set of rules
     except LookupError:
         return ""
-    if not known.package.borrowing or not known.benchmark(now.benchmark).borrowable:
+    if not round_rules.package.borrowing or not round_rules.benchmark(now.benchmark).borrowable:
         return "the rules of this round do not allow borrowed settings for this benchmark"
     if lender:
         return f"all settings except batch sizes equal those of {lender}: borrowed as a group"

@@ -120,15 +120,15 @@ def _in_new_order(review: Review) -> Review:
     """The lists that were in the order of names, in the order of the replacements."""
     return replace(
         review,
-        submissions=sorted(review.submissions, key=lambda each: each.path),
-        results=[_without_hashes(each) for each in review.results],
+        submissions=sorted(review.submissions, key=lambda submission: submission.path),
+        results=[_without_hashes(result) for result in review.results],
         objections=_numbered(review.objections, "objection"),
         notes=_numbered(review.notes, "note"),
         against=None
         if review.against is None
         else replace(
             review.against,
-            results=sorted(review.against.results, key=lambda each: each.path),
+            results=sorted(review.against.results, key=lambda result: result.path),
             files={kind: sorted(paths) for kind, paths in review.against.files.items()},
             unasked=sorted(review.against.unasked),
         ),
@@ -143,18 +143,22 @@ def _without_hashes(result: ResultEntry) -> ResultEntry:
 
 def _numbered(objections: Iterable[Objection], kind: str) -> list[Objection]:
     """Objections with numbers as ids: a hash of the place would be the same in the named review."""
-    placed = [
+    placed_objections = [
         replace(
-            each,
+            objection,
             id="",
-            evidence=sorted(each.evidence, key=lambda at: (at.path, at.line or 0)),
-            folded=sorted(each.folded, key=lambda group: group.path),
+            evidence=sorted(
+                objection.evidence, key=lambda evidence: (evidence.path, evidence.line or 0)
+            ),
+            folded=sorted(objection.folded, key=lambda group: group.path),
         )
-        for each in objections
+        for objection in objections
     ]
     return [
-        replace(each, id=f"{each.submitter}-{plain_name(about(each))}-{kind}-{number:03}")
-        for number, each in enumerate(sorted(placed, key=weight), 1)
+        replace(
+            objection, id=f"{objection.submitter}-{plain_name(about(objection))}-{kind}-{number:03}"
+        )
+        for number, objection in enumerate(sorted(placed_objections, key=weight), 1)
     ]
 
 
@@ -168,7 +172,7 @@ class _Names:
         self.shuffled = shuffled
         self.results = [
             *material.results,
-            *(each for earlier in material.earlier for each in earlier.results),
+            *(result for earlier in material.earlier for result in earlier.results),
         ]
         folders = {home.submitter for home in material.homes}
         folders |= {result.place.submitter for result in self.results}
@@ -179,16 +183,18 @@ class _Names:
 
     def _organizations(self) -> dict[str, str]:
         """Organizations that logs and descriptions name, with a replacement for each new one."""
-        named = {run.facts.org or "" for result in self.results for run in result.runs}
-        named |= {one.submitter for result in self.results if (one := result.description)}
-        found, strangers = {}, []
-        for name in named - {"", *self.words}:
-            same = next((each for each in self.words if same_organization(each, name)), None)
+        names = {run.facts.org or "" for result in self.results for run in result.runs}
+        names |= {
+            description.submitter for result in self.results if (description := result.description)
+        }
+        replacements, strangers = {}, []
+        for name in names - {"", *self.words}:
+            same = next((word for word in self.words if same_organization(word, name)), None)
             if same is None:
                 strangers.append(name)
             else:
-                found[name] = self.words[same]
-        return found | _words(strangers, "organization-{:02}", self.shuffled)
+                replacements[name] = self.words[same]
+        return replacements | _words(strangers, "organization-{:02}", self.shuffled)
 
     def _systems(self) -> Iterator[tuple[str, str]]:
         """The names of systems, including those in logs and descriptions, with replacements."""
@@ -206,29 +212,31 @@ class _Names:
 
     def _products(self) -> set[str]:
         """The names of accelerators and frameworks."""
-        described = [result.description for result in self.results if result.description]
-        names = {each.accelerator_model_name for each in described}
-        return (names | {each.framework for each in described}) - {""}
+        descriptions = [result.description for result in self.results if result.description]
+        names = {description.accelerator_model_name for description in descriptions}
+        return (names | {description.framework for description in descriptions}) - {""}
 
     def replacer(self, paths: Iterable[str], benchmarks: set[str]) -> Replace:
         """A function that replaces every name in a string.
 
         `paths` are those of all files: a name that only one submission has identifies it, too.
         """
-        known = {name.casefold(): word for name, word in self.words.items()}
-        known |= {plain_name(name).casefold(): word for name, word in self.words.items()}
-        kept = {name.casefold() for name in benchmarks} | known.keys() | KEPT
-        parts = known | _file_words(paths, kept)
+        replacements = {name.casefold(): word for name, word in self.words.items()}
+        replacements |= {plain_name(name).casefold(): word for name, word in self.words.items()}
+        unchanged = {name.casefold() for name in benchmarks} | replacements.keys() | KEPT
+        parts = replacements | _file_words(paths, unchanged)
         # A folder may be named with a common word, which is replaced in paths only
         files = {name: word for name, word in parts.items() if not name.isalpha()}
         within = self._within({part for name in benchmarks for part in _parts(name)})
-        whole = _whole_names(self.words)
-        products = {name: _without_vendor(name, whole) for name in self.products}
-        listed = sorted((each for each in products if each != products[each]), key=len)[::-1]
-        product = re.compile("|".join(map(re.escape, listed)) or r"(?!)")
+        name_pattern = _whole_names(self.words)
+        products = {name: _without_vendor(name, name_pattern) for name in self.products}
+        product_names = sorted(
+            (product for product in products if product != products[product]), key=len
+        )[::-1]
+        product = re.compile("|".join(map(re.escape, product_names)) or r"(?!)")
 
         def named(match: re.Match[str]) -> str:
-            return known.get(match[0].casefold()) or _by_letters(match[0], self.words)
+            return replacements.get(match[0].casefold()) or _by_letters(match[0], self.words)
 
         def pathed(match: re.Match[str]) -> str:
             return "/".join(parts.get(part.casefold(), part) for part in match[0].split("/"))
@@ -236,10 +244,10 @@ class _Names:
         def hide(text: str) -> str:
             text = product.sub(lambda match: products[match[0]], text)
             if "/" in text:
-                text = "/".join(known.get(part.casefold(), part) for part in text.split("/"))
+                text = "/".join(replacements.get(part.casefold(), part) for part in text.split("/"))
                 text = _PATH.sub(pathed, text)
             text = _FILE_NAME.sub(lambda match: files.get(match[0].casefold(), match[0]), text)
-            text = whole.sub(named, text)
+            text = name_pattern.sub(named, text)
             return _WORD.sub(lambda match: within.get(match[0].casefold(), match[0]), text)
 
         return hide
@@ -252,7 +260,7 @@ class _Names:
             for name in _names_of(result):
                 for part in _parts(name):
                     owners[part].add(result.place.submitter)
-        told = {
+        names = {
             word
             for word, holders in owners.items()
             if len(holders) == 1
@@ -261,7 +269,7 @@ class _Names:
             # Sizes, such as 8x and n16, are compared
             and sum(map(str.isalpha, word)) >= LEAST
         }
-        return dict.fromkeys(told, "name")
+        return dict.fromkeys(names, "name")
 
 
 def _names_of(result: Result) -> Iterator[str]:
@@ -281,33 +289,33 @@ def _words(names: Iterable[str], form: str, shuffled: random.Random) -> dict[str
     return {name: form.format(number) for number, name in enumerate(ordered, 1)}
 
 
-def _file_words(paths: Iterable[str], known: set[str]) -> dict[str, str]:
+def _file_words(paths: Iterable[str], unchanged: set[str]) -> dict[str, str]:
     """A replacement for each name of a file or folder that only one submission has."""
     owners: dict[str, set[str]] = defaultdict(set)
     for path in paths:
         submission, *parts = path.split("/")
         for part in parts:
             owners[part.casefold()].add(submission)
-    found: dict[str, str] = {}
+    replacements: dict[str, str] = {}
     for name, holders in owners.items():
-        if len(holders) == 1 and name not in known and not _RESULT_FILE.fullmatch(name):
+        if len(holders) == 1 and name not in unchanged and not _RESULT_FILE.fullmatch(name):
             stem, dot, ending = name.rpartition(".")
             # A system's name may contain a dot
             plain = dot and stem and ending.isalpha() and len(ending) <= LEAST_WORD + 1
-            found[name] = f"file-{len(found) + 1:04}{f'.{ending}' if plain else ''}"
-    return found
+            replacements[name] = f"file-{len(replacements) + 1:04}{f'.{ending}' if plain else ''}"
+    return replacements
 
 
 def _whole_names(words: Iterable[str]) -> re.Pattern[str]:
     """A pattern for all names, longest first, with any separators between their parts."""
     # A name of only digits, such as a system's, would match every number
-    told = [name for name in words if sum(map(str.isalpha, name)) >= LEAST]
+    names = [name for name in words if sum(map(str.isalpha, name)) >= LEAST]
     forms = [
         r"[-_ +.,]*".join(map(re.escape, filter(None, _SEPARATOR.split(name))))
-        for name in sorted(told, key=len, reverse=True)
+        for name in sorted(names, key=len, reverse=True)
     ]
-    listed = "|".join(filter(None, forms)) or r"(?!)"
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{listed})(?![A-Za-z0-9])", re.IGNORECASE)
+    alternatives = "|".join(filter(None, forms)) or r"(?!)"
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])", re.IGNORECASE)
 
 
 def _by_letters(text: str, words: Mapping[str, str]) -> str:

@@ -15,26 +15,30 @@ TEXTS = ("submission_", "s_n_")
 """Prefixes of keys that identify the submitter of a run and say nothing about its course."""
 
 
-def edits_of(then: ResultEntry, now: ResultEntry, apart: Mapping[str, list[str]]) -> list[str]:
+def edits_of(
+    then: ResultEntry, now: ResultEntry, differing_files: Mapping[str, list[str]]
+) -> list[str]:
     """A sentence for each kind of change to the logs of a result.
 
-    `apart` has the paths that were added, removed or changed.
+    `differing_files` has the paths that were added, removed or changed.
     """
-    before, after = ({run.path: run for run in each.runs} for each in (then, now))
-    found: dict[str, list[str]] = defaultdict(list)
-    for path in apart.get("changed", ()):
+    before, after = ({run.path: run for run in result.runs} for result in (then, now))
+    names_by_change: dict[str, list[str]] = defaultdict(list)
+    for path in differing_files.get("changed", ()):
         if path in before and path in after:
-            found[_changed(before[path], after[path])].append(_name(path))
+            names_by_change[_changed(before[path], after[path])].append(_name(path))
     for kind in ("added", "removed"):
-        names = [_name(path) for path in apart.get(kind, ()) if path in {**before, **after}]
+        names = [
+            _name(path) for path in differing_files.get(kind, ()) if path in {**before, **after}
+        ]
         if names:
-            found[f"logs {kind}"] += names
-    return [f"{what} in {_logs(names)}" for what, names in found.items()]
+            names_by_change[f"logs {kind}"] += names
+    return [f"{change} in {_logs(names)}" for change, names in names_by_change.items()]
 
 
 def same_runs(then: ResultEntry, now: ResultEntry) -> bool:
     """Whether all runs are the same as before, according to their starts, seeds and durations."""
-    before, after = ([_identity(run) for run in each.runs] for each in (then, now))
+    before, after = ([_identity(run) for run in result.runs] for result in (then, now))
     return before == after
 
 
@@ -58,8 +62,8 @@ def _changed(then: RunEntry, now: RunEntry) -> str:
     keys = [*_keys(then.records, now.records)]
     if not keys:
         return "edited lines that are not records"
-    what = "text" if all(key.startswith(TEXTS) for key, _ in keys) else "records"
-    return f"{what} edited: {join_limited([text for _, text in keys], MOST_KEYS)}"
+    part = "text" if all(key.startswith(TEXTS) for key, _ in keys) else "records"
+    return f"{part} edited: {join_limited([text for _, text in keys], MOST_KEYS)}"
 
 
 def _keys(then: Mapping[str, LoggedKey], now: Mapping[str, LoggedKey]) -> Iterator[tuple[str, str]]:

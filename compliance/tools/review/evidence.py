@@ -18,37 +18,39 @@ def folded(evidence: Sequence[Evidence], runs: Mapping[str, int]) -> list[Eviden
     `runs` has the number of runs of each result, by its path.
     """
     groups: dict[tuple[str, str], list[Evidence]] = {}
-    for each in evidence:
-        folder = each.path.rpartition("/")[0]
-        home = folder if folder in runs else each.path
-        groups.setdefault((home, without_values(each.message)), []).append(each)
+    for entry in evidence:
+        folder = entry.path.rpartition("/")[0]
+        home = folder if folder in runs else entry.path
+        groups.setdefault((home, without_values(entry.message)), []).append(entry)
     return [
         EvidenceGroup(
             path=path,
             runs=runs.get(path),
-            places=len(places),
-            files=sorted({each.path.rpartition("/")[2] for each in places if each.path != path}),
-            line=places[0].line,
-            message=places[0].message,
+            places=len(entries),
+            files=sorted(
+                {entry.path.rpartition("/")[2] for entry in entries if entry.path != path}
+            ),
+            line=entries[0].line,
+            message=entries[0].message,
         )
-        for (path, _), places in groups.items()
+        for (path, _), entries in groups.items()
     ]
 
 
 def lines(groups: Sequence[EvidenceGroup]) -> Iterator[str]:
     """A line for each group: its place, count and message."""
-    for each in groups:
-        if not each.files:
-            at = f":{each.line}" if each.line is not None else ""
-            again = f" ({each.places} times)" if each.places > 1 else ""
-            yield f"{each.path}{at}{again}: {each.message}"
-        elif len(each.files) == 1:
-            at = f":{each.line}" if each.line is not None else ""
-            again = f" ({each.places} times)" if each.places > 1 else ""
-            yield f"{each.path}/{each.files[0]}{at}{again}: {each.message}"
+    for group in groups:
+        if not group.files:
+            position = f":{group.line}" if group.line is not None else ""
+            times = f" ({group.places} times)" if group.places > 1 else ""
+            yield f"{group.path}{position}{times}: {group.message}"
+        elif len(group.files) == 1:
+            position = f":{group.line}" if group.line is not None else ""
+            times = f" ({group.places} times)" if group.places > 1 else ""
+            yield f"{group.path}/{group.files[0]}{position}{times}: {group.message}"
         else:
-            total = f"{len(each.files)} of {each.runs} runs"
-            named = ""
-            if len(each.files) != each.runs:
-                named = f" ({join_limited(list(each.files), MOST_NAMED)})"
-            yield f"{each.path}: {total}{named}, such as: {each.message}"
+            total = f"{len(group.files)} of {group.runs} runs"
+            file_names = ""
+            if len(group.files) != group.runs:
+                file_names = f" ({join_limited(list(group.files), MOST_NAMED)})"
+            yield f"{group.path}: {total}{file_names}, such as: {group.message}"

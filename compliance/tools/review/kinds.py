@@ -70,5 +70,5 @@ def kind_of(rule: str) -> Kind:
     """The kind of a rule, by its id; a reviewer's own objection is of the first kind."""
     if not rule:
         return KINDS[0]
-    found = (kind for kind, globs in _RULES if any(fnmatchcase(rule, glob) for glob in globs))
-    return next(found, "hygiene")
+    kinds = (kind for kind, globs in _RULES if any(fnmatchcase(rule, glob) for glob in globs))
+    return next(kinds, "hygiene")

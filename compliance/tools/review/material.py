@@ -57,7 +57,7 @@ class Material(msgspec.Struct, frozen=True):
 
     def timed(self) -> Iterator[Result]:
         """The results that are timed; instances of a throughput result share a system."""
-        return (each for each in self.results if not each.weak)
+        return (result for result in self.results if not result.weak)
 
 
 def trace(run: Run) -> Trace:
@@ -73,32 +73,36 @@ def read_round(
     Raises ComplianceError if a path has nothing to judge.
     """
     inputs = discover([path], options, with_facts=True, with_trace=True)
-    known = EarlierTrees()
+    trees = EarlierTrees()
     names = {choice.rules.title for choice in inputs.choices}
     before = []
-    for each in earlier:
-        before.append(_read_earlier(each, options, known, names))
+    for folder in earlier:
+        before.append(_read_earlier(folder, options, trees, names))
         names.add(before[-1].name)
-    compared = comparisons(known) if earlier else []
+    compared = comparisons(trees) if earlier else []
     outcome, files = check_inputs(inputs, options, progress, comparators=compared)
     submitters = {entry.path: entry.submitter for entry in outcome.submissions}
     homes = [
-        Home(submitters.get(one.display_path or ".", one.root.name), one.root, one.display_path)
-        for one in inputs.packages
-        if not one.scope
+        Home(
+            submitters.get(package.display_path or ".", package.root.name),
+            package.root,
+            package.display_path,
+        )
+        for package in inputs.packages
+        if not package.scope
     ]
     return Material(outcome, [*results_of(files, options)], homes, before, code_of(inputs))
 
 
 def _read_earlier(
-    path: Path, options: Options, known: EarlierTrees, names: Collection[str]
+    path: Path, options: Options, trees: EarlierTrees, names: Collection[str]
 ) -> Earlier:
     # Each is judged by the round that it names
-    alone = replace(options, round=None)
-    files = judge_paths([path], alone, with_trace=True)
-    results = [*results_of(files, alone)]
-    titles = {each.rules.title for each in results}
+    own_options = replace(options, round=None)
+    files = judge_paths([path], own_options, with_trace=True)
+    results = [*results_of(files, own_options)]
+    titles = {result.rules.title for result in results}
     # Such as this round as it was first submitted
     name = titles.pop() if len(titles) == 1 and not titles & {*names} else path.resolve().name
-    add_tree(known, path, files, alone, f"{name}, ")
-    return Earlier(name, results, read_code(path, alone))
+    add_tree(trees, path, files, own_options, f"{name}, ")
+    return Earlier(name, results, read_code(path, own_options))

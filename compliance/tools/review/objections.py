@@ -31,7 +31,7 @@ _MORE = re.compile(r"\d+ more findings of this rule ")
 
 
 def objections_of(
-    outcome: Outcome, found: Iterable[Finding], runs: Mapping[str, int]
+    outcome: Outcome, findings: Iterable[Finding], runs: Mapping[str, int]
 ) -> list[Objection]:
     """The findings of a report and of a review as objections, one for each rule in a submission.
 
@@ -40,14 +40,14 @@ def objections_of(
     home = homes(outcome)
     submitters = {entry.path: entry.submitter for entry in outcome.submissions}
     groups: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for finding in found:
+    for finding in findings:
         if not finding.waived and finding.id not in SUPERSEDED | OWN_FAULTS:
             groups[home(finding.path), finding.id].append(finding)
-    made = [
-        _objection(submitters.get(place, ""), place, findings, runs)
-        for (place, _), findings in groups.items()
+    objections = [
+        _objection(submitters.get(path, ""), path, findings, runs)
+        for (path, _), findings in groups.items()
     ]
-    return sorted(made, key=weight)
+    return sorted(objections, key=weight)
 
 
 def weight(objection: Objection) -> tuple[str, int, int, bool, bool, str]:
@@ -68,19 +68,19 @@ def first_looked_at(objection: Objection) -> tuple[int, int, bool, bool, str, st
 
 
 def _objection(
-    submitter: str, place: str, findings: Sequence[Finding], runs: Mapping[str, int]
+    submitter: str, path: str, findings: Sequence[Finding], runs: Mapping[str, int]
 ) -> Objection:
     ordered = sorted(findings, key=_order)
     first = ordered[0]
     evidence = [
-        Evidence(path=clean(each.path), message=clean(each.message), line=each.line)
-        for each in ordered
+        Evidence(path=clean(finding.path), message=clean(finding.message), line=finding.line)
+        for finding in ordered
     ]
     raised = first.id in RAISED and first.severity is Severity.NOTE
     return Objection(
-        id=objection_id(submitter, place, first.id),
+        id=objection_id(submitter, path, first.id),
         submitter=submitter,
-        submission=place,
+        submission=path,
         rule=first.id,
         kind=kind_of(first.id),
         severity="warning" if raised else first.severity.value,
@@ -88,7 +88,7 @@ def _objection(
         message=clean(first.message),
         ask=clean(_ask(first, runs)),
         cites=first.cites,
-        official=any(each.official for each in findings),
+        official=any(finding.official for finding in findings),
         evidence=evidence,
         folded=folded(evidence, runs),
     )
@@ -96,8 +96,8 @@ def _objection(
 
 def _order(finding: Finding) -> tuple[bool, int, str, int, str, str]:
     """The most severe first; a finding that only counts further findings comes last."""
-    more = _MORE.match(finding.message) is not None
-    return (more, RANK[finding.severity], *finding.sort_key())
+    is_summary = _MORE.match(finding.message) is not None
+    return (is_summary, RANK[finding.severity], *finding.sort_key())
 
 
 def _ask(finding: Finding, runs: Mapping[str, int]) -> str:
@@ -108,10 +108,10 @@ def _ask(finding: Finding, runs: Mapping[str, int]) -> str:
     return f"explain it or replace the run; for a new run: {finding.hint}"
 
 
-def objection_id(submitter: str, place: str, rule: str) -> str:
+def objection_id(submitter: str, path: str, rule: str) -> str:
     """The id of an objection and the name of its file, the same for every state of a round."""
-    whole = f"{place}\0{rule}"
-    mark = hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    identity = f"{path}\0{rule}"
+    mark = hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=4).hexdigest()
     return f"{plain_name(submitter)}-{plain_name(rule)}-{mark}"
 
 
@@ -129,17 +129,20 @@ def letter(objection: Objection, title: str, says: Says, most: int = 20) -> str:
 
     `title` is the title of the round; at most `most` lines of evidence are listed.
     """
-    places = len(objection.evidence)
-    many = f" ({places} places)" if places > 1 else ""
-    lines = [f"**{title} review, {escape(objection.submitter)}: {about(objection)}{many}**", ""]
+    count = len(objection.evidence)
+    places_text = f" ({count} places)" if count > 1 else ""
+    lines = [
+        f"**{title} review, {escape(objection.submitter)}: {about(objection)}{places_text}**",
+        "",
+    ]
     lines += ["We reviewed your submission and found:", ""]
-    shown = [*evidence_lines(objection.folded)]
-    for line in shown[:most]:
+    evidence = [*evidence_lines(objection.folded)]
+    for line in evidence[:most]:
         lines += _indented(line)
-    if not shown:
+    if not evidence:
         lines += _indented(objection.message)
-    if len(shown) > most:
-        lines.append(f"    … and {len(shown) - most} more, listed in review.json")
+    if len(evidence) > most:
+        lines.append(f"    … and {len(evidence) - most} more, listed in review.json")
     lines.append("")
     demand = says(objection.rule)
     if demand:
@@ -161,17 +164,22 @@ def letters(
     submitter: str, objections: Sequence[Objection], title: str, notice: str, says: Says
 ) -> str:
     """All requests to one submitter, ready to be sent: one section for each objection."""
-    own = [each for each in objections if each.submitter == submitter]
-    asked = [each for each in own if each.is_open]
+    addressed = [objection for objection in objections if objection.submitter == submitter]
+    open_objections = [objection for objection in addressed if objection.is_open]
     lines = [f"# {escape(submitter)}: objections in review of {title}", "", notice, ""]
-    if not asked:
+    if not open_objections:
         lines += ["No open objections.", ""]
-    for each in asked:
-        lines += [f"## {about(each)}", "", f"`{each.id}`: {each.severity}, {each.state}", ""]
-        lines += [letter(each, title, says)]
-    settled = [each for each in own if not each.is_open]
+    for objection in open_objections:
+        lines += [
+            f"## {about(objection)}",
+            "",
+            f"`{objection.id}`: {objection.severity}, {objection.state}",
+            "",
+        ]
+        lines += [letter(objection, title, says)]
+    settled = [objection for objection in addressed if not objection.is_open]
     if settled:
         lines += ["## Settled", ""]
-        lines += [f"- `{each.id}`: {each.state}" for each in settled]
+        lines += [f"- `{objection.id}`: {objection.state}" for objection in settled]
         lines.append("")
     return "\n".join(lines)

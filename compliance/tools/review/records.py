@@ -99,21 +99,21 @@ def read_records(review: Path) -> dict[str, Record]:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".toml"))
     except OSError as error:
         raise UsageFault(f"{folder} cannot be read: {error.strerror}") from None
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     faults = []
     for name in names:
         try:
             record = _read(folder / name)
             if name != f"{record.id}.toml":
                 raise ValueError(f"the id is {record.id}; expected the name of the file")
-            found[record.id] = record
+            records[record.id] = record
         except (OSError, ValueError, msgspec.ValidationError) as error:
             faults.append(f"{folder / name}: {clean(str(error))}")
     if faults:
-        more = len(faults) - MOST_NAMED
-        rest = [f"and {more} more files"] if more > 0 else []
-        raise UsageFault("\npodium: ".join([*faults[:MOST_NAMED], *rest]))
-    return found
+        surplus = len(faults) - MOST_NAMED
+        suffix = [f"and {surplus} more files"] if surplus > 0 else []
+        raise UsageFault("\npodium: ".join([*faults[:MOST_NAMED], *suffix]))
+    return records
 
 
 def _read(path: Path) -> Record:
@@ -126,9 +126,9 @@ def _read(path: Path) -> Record:
 
 def with_records(objections: Iterable[Objection], records: dict[str, Record]) -> list[Objection]:
     """The objections with the states in their files, and the objections of reviewers."""
-    known = [*objections]
-    ids = {each.id for each in known}
-    own = [
+    all_objections = [*objections]
+    ids = {objection.id for objection in all_objections}
+    added = [
         Objection(
             id=record.id,
             submitter=record.submitter,
@@ -142,7 +142,7 @@ def with_records(objections: Iterable[Objection], records: dict[str, Record]) ->
         for record in records.values()
         if record.id not in ids and not record.rule
     ]
-    return [_with(each, records.get(each.id)) for each in (*known, *own)]
+    return [_with(objection, records.get(objection.id)) for objection in (*all_objections, *added)]
 
 
 def _with(objection: Objection, record: Record | None) -> Objection:
@@ -167,10 +167,16 @@ Manifest = Mapping[str, str]
 
 def manifest_of(homes: Iterable[Home]) -> dict[str, str]:
     """The files of submissions, without links and unreadable files."""
-    places = [(shown, path) for home in homes for shown, path in _files(home)][:MOST_FILES]
+    files = [(display_path, path) for home in homes for display_path, path in _files(home)][
+        :MOST_FILES
+    ]
     with ThreadPoolExecutor(THREADS) as pool:
-        hashes = pool.map(lambda place: _hash(place[1]), places)
-        return {shown: found for (shown, _), found in zip(places, hashes, strict=True) if found}
+        hashes = pool.map(lambda file: _hash(file[1]), files)
+        return {
+            display_path: digest
+            for (display_path, _), digest in zip(files, hashes, strict=True)
+            if digest
+        }
 
 
 def _files(home: Home) -> Iterator[tuple[str, Path]]:

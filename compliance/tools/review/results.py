@@ -41,7 +41,7 @@ def compared_settings(material: Material) -> dict[str, Compared]:
     for result in material.results:
         groups[result.place.benchmark].append(result)
     first = _first_seen(material)
-    found: dict[str, Compared] = {}
+    compared: dict[str, Compared] = {}
     for benchmark, results in groups.items():
         values = {result.place.display_path: settings_of(result) for result in results}
         holders = _holders(results, values)
@@ -51,8 +51,8 @@ def compared_settings(material: Material) -> dict[str, Compared]:
                 key: _marked(key, value, result, results, holders, first.get(benchmark, {}))
                 for key, value in values[path].items()
             }
-            found[path] = marked, _lenders(result, results, values)
-    return found
+            compared[path] = marked, _lenders(result, results, values)
+    return compared
 
 
 def settings_of(result: Result) -> dict[str, Any]:
@@ -66,22 +66,22 @@ _Spelled = tuple[str, str]
 
 def _holders(results: list[Result], values: dict[str, dict[str, Any]]) -> dict[_Spelled, list[str]]:
     """The submitters of the results with each value."""
-    found: dict[_Spelled, list[str]] = defaultdict(list)
+    holders: dict[_Spelled, list[str]] = defaultdict(list)
     for result in results:
         for key, value in values[result.place.display_path].items():
-            found[key, canonical_text(value)].append(result.place.submitter)
-    return found
+            holders[key, canonical_text(value)].append(result.place.submitter)
+    return holders
 
 
 def _first_seen(material: Material) -> dict[str, dict[_Spelled, str]]:
     """The first result of earlier rounds with a value, by benchmark."""
-    found: dict[str, dict[_Spelled, str]] = defaultdict(dict)
+    first_results: dict[str, dict[_Spelled, str]] = defaultdict(dict)
     for earlier in material.earlier:
         for result in earlier.results:
             path = earlier.place(result.place.display_path)
             for key, value in settings_of(result).items():
-                found[result.place.benchmark].setdefault((key, canonical_text(value)), path)
-    return found
+                first_results[result.place.benchmark].setdefault((key, canonical_text(value)), path)
+    return first_results
 
 
 def _marked(
@@ -93,25 +93,25 @@ def _marked(
     first: dict[_Spelled, str],
 ) -> Setting:
     spelled = key, canonical_text(value)
-    held = holders[spelled]
-    submitters = {each.place.submitter for each in results}
+    submitters_of_value = holders[spelled]
+    submitters = {entry.place.submitter for entry in results}
     return Setting(
         value=shown(value),
-        alone=len(submitters) > 1 and {*held} == {result.place.submitter},
-        usual=len(held) == len(results),
+        alone=len(submitters) > 1 and {*submitters_of_value} == {result.place.submitter},
+        usual=len(submitters_of_value) == len(results),
         first=first.get(spelled, ""),
     )
 
 
 def _lenders(result: Result, results: list[Result], values: dict[str, dict[str, Any]]) -> list[str]:
-    mine = values[result.place.display_path]
+    own_settings = values[result.place.display_path]
     return [
         other.place.display_path
         for other in results
-        if mine
+        if own_settings
         and other.division == result.division
         and not same_organization(other.place.submitter, result.place.submitter)
-        and not differing(values[other.place.display_path], mine)
+        and not differing(values[other.place.display_path], own_settings)
     ]
 
 
@@ -160,19 +160,21 @@ def _entry(
     settings: dict[str, Setting],
     borrows: list[str],
 ) -> ResultEntry:
-    place, convergence, spread = result.place, result.convergence, result.spread
+    location, convergence, spread = result.place, result.convergence, result.spread
     facts = [run.facts.run for run in result.runs]
-    means = [each.to_converge for each in facts if each.to_converge]
+    means = [run_facts.to_converge for run_facts in facts if run_facts.to_converge]
     return ResultEntry(
-        path=place.display_path,
-        submitter=place.submitter,
+        path=location.display_path,
+        submitter=location.submitter,
         system=_system(result),
-        benchmark=place.benchmark,
+        benchmark=location.benchmark,
         division=result.division,
-        scaling=place.scaling,
+        scaling=location.scaling,
         verdict=judged.verdict if judged else None,
         official_verdict=judged.official_verdict if judged else None,
-        batch_size=next((each.batch_size for each in facts if each.batch_size), None),
+        batch_size=next(
+            (run_facts.batch_size for run_facts in facts if run_facts.batch_size), None
+        ),
         to_converge=convergence.submission or (sum(means) / len(means) if means else None),
         unit=facts[0].unit if facts else "samples",
         rcp=rcp_entry(convergence),
@@ -194,16 +196,16 @@ def _entry(
 
 
 def _system(result: Result) -> SystemEntry:
-    described, place = result.description, result.place
-    if described is None:
-        return SystemEntry(name=place.system)
+    description, location = result.description, result.place
+    if description is None:
+        return SystemEntry(name=location.system)
     return SystemEntry(
-        name=place.system,
-        status=described.category or described.status,
-        nodes=described.nodes,
-        accelerators=described.accelerators,
-        accelerator=described.accelerator_model_name,
-        framework=described.framework,
+        name=location.system,
+        status=description.category or description.status,
+        nodes=description.nodes,
+        accelerators=description.accelerators,
+        accelerator=description.accelerator_model_name,
+        framework=description.framework,
     )
 
 
@@ -212,8 +214,8 @@ def _target(result: Result) -> float | None:
     row = result.rules.benchmark(result.place.benchmark).quality
     if row is None or result.division != "closed":
         return None
-    bounds = (each.bound for each in row.some if isinstance(each, Limit))
-    return next((float(each) for each in bounds if isinstance(each, int | float)), None)
+    bounds = (limit.bound for limit in row.some if isinstance(limit, Limit))
+    return next((float(bound) for bound in bounds if isinstance(bound, int | float)), None)
 
 
 def _runs(result: Result) -> list[RunEntry]:
@@ -222,7 +224,7 @@ def _runs(result: Result) -> list[RunEntry]:
 
 
 def _run(result: Result, run: Run, role: str) -> RunEntry:
-    facts, told = run.facts.run, trace(run)
+    facts, traced = run.facts.run, trace(run)
     seed = next(iter(seeds_of(run)), None)
     return RunEntry(
         path=run.display_path,
@@ -233,14 +235,17 @@ def _run(result: Result, run: Run, role: str) -> RunEntry:
         to_converge=facts.to_converge,
         sigmas_below=sigmas_below(result, run),
         role=role,
-        quality=curve_of(told.quality, facts.start_ms),
-        loss=curve_of(told.loss, facts.start_ms),
-        throughput=curve_of(told.throughput, facts.start_ms),
+        quality=curve_of(traced.quality, facts.start_ms),
+        loss=curve_of(traced.loss, facts.start_ms),
+        throughput=curve_of(traced.throughput, facts.start_ms),
         records={
             key: LoggedKey(
-                count=each.count, value=shown(each.value), values=each.values, times=each.times
+                count=record.count,
+                value=shown(record.value),
+                values=record.values,
+                times=record.times,
             )
-            for key, each in told.records.items()
+            for key, record in traced.records.items()
         },
     )
 
@@ -249,8 +254,8 @@ def curve_of(series: Series, start_ms: float | None) -> Curve:
     """The curve of a quantity over minutes since a run began, thinned for display."""
     points = series.points
     start = start_ms if start_ms is not None else (points[0][1] if points else 0.0)
-    found: list[CurvePoint] = [
-        (round((time - start) / MINUTE_MS, 4), at, float(f"{value:.6g}"))
-        for _, time, at, value in thinned(points, MOST_SHOWN)
+    curve_points: list[CurvePoint] = [
+        (round((time - start) / MINUTE_MS, 4), position, float(f"{value:.6g}"))
+        for _, time, position, value in thinned(points, MOST_SHOWN)
     ]
-    return Curve(unit=series.unit, logged=series.total, points=found)
+    return Curve(unit=series.unit, logged=series.total, points=curve_points)

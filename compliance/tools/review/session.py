@@ -55,40 +55,42 @@ def review_round(
     files share. Raises ComplianceError if a path has nothing to judge.
     """
     material = read_round(path, earlier, options, progress)
-    found = anomalies(material)
-    runs = {each.place.display_path: len(each.runs) for each in material.results}
-    causes = [*own_findings(material.outcome), *found]
-    asked = objections_of(material.outcome, causes, runs)
-    objections = [each for each in asked if each.severity != "note"]
+    findings = anomalies(material)
+    runs = {result.place.display_path: len(result.runs) for result in material.results}
+    causes = [*own_findings(material.outcome), *findings]
+    candidates = objections_of(material.outcome, causes, runs)
+    objections = [objection for objection in candidates if objection.severity != "note"]
     files: Manifest = manifest_of(material.homes)
     results = result_entries(material)
     outcome = material.outcome
     against = None
     if before is not None:
-        objections = followed(objections, before, [each.path for each in outcome.submissions])
+        objections = followed(
+            objections, before, [submission.path for submission in outcome.submissions]
+        )
         objections.sort(key=weight)
         rules = (outcome.rules.usage, outcome.rules.round)
         against = compared(results, files, objections, before, rules)
     review = Review(
         rules=outcome.rules,
-        earlier=[each.name for each in material.earlier],
+        earlier=[round_material.name for round_material in material.earlier],
         submissions=_submissions(material, objections),
         results=results,
         near_misses=_near(material),
         objections=objections,
-        notes=[each for each in asked if each.severity == "note"],
+        notes=[objection for objection in candidates if objection.severity == "note"],
         against=against,
     )
-    whole = replace(outcome, findings=[*outcome.findings, *found])
+    full_outcome = replace(outcome, findings=[*outcome.findings, *findings])
     if anonymous:
-        return Reviewed(anonymised(review, files, material), {}, whole, None)
-    return Reviewed(review, files, whole, _code(material, code))
+        return Reviewed(anonymised(review, files, material), {}, full_outcome, None)
+    return Reviewed(review, files, full_outcome, _code(material, code))
 
 
 def _code(material: Material, request: CodeRequest | None) -> CodeReview | None:
     if request is None:
         return None
-    earlier = [each.code for each in material.earlier]
+    earlier = [round_material.code for round_material in material.earlier]
     try:
         return review_code(material.code, request, earlier=earlier)
     except UsageFault as error:
@@ -99,8 +101,10 @@ def _code(material: Material, request: CodeRequest | None) -> CodeReview | None:
 def _submissions(material: Material, objections: Sequence[Objection]) -> list[SubmissionEntry]:
     outcome = material.outcome
     results = Counter(result.place.submitter for result in material.results)
-    asked = Counter(each.submission for each in objections if each.is_open)
-    faults = {each.path: each.message for each in outcome.findings if each.id in OWN_FAULTS}
+    open_counts = Counter(objection.submission for objection in objections if objection.is_open)
+    faults = {
+        finding.path: finding.message for finding in outcome.findings if finding.id in OWN_FAULTS
+    }
     return [
         SubmissionEntry(
             submitter=entry.submitter,
@@ -108,7 +112,7 @@ def _submissions(material: Material, objections: Sequence[Objection]) -> list[Su
             verdict=entry.verdict,
             official_verdict=entry.official_verdict,
             results=results[entry.submitter],
-            objections=asked[entry.path],
+            objections=open_counts[entry.path],
             problem=faults.get(entry.path, ""),
         )
         for entry in outcome.submissions
@@ -116,11 +120,11 @@ def _submissions(material: Material, objections: Sequence[Objection]) -> list[Su
 
 
 def _near(material: Material) -> list[NearMiss]:
-    found = []
+    misses = []
     for margin, result in ranked(material)[:MOST_NEAR]:
         reference = result.convergence
         if reference.submission is not None and reference.minimum is not None:
-            found.append(
+            misses.append(
                 NearMiss(
                     path=result.place.display_path,
                     submitter=result.place.submitter,
@@ -131,4 +135,4 @@ def _near(material: Material) -> list[NearMiss]:
                     unit=reference.unit,
                 )
             )
-    return found
+    return misses

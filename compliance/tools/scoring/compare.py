@@ -47,17 +47,17 @@ def comparable(first: str, second: str, benchmark: str, other: str) -> str:
     (usage, old), (other_usage, new) = first.split(" ", 1), second.split(" ", 1)
     if usage != other_usage:
         return f"{usage} and {other_usage} results are not comparable"
-    one, two = _benchmark(first, benchmark), _benchmark(second, other)
+    first_benchmark, second_benchmark = _benchmark(first, benchmark), _benchmark(second, other)
     # A name may change without the benchmark (ssd, retinanet), and a benchmark without its name
-    if one.lineage != two.lineage:
+    if first_benchmark.lineage != second_benchmark.lineage:
         return f"{benchmark} of {old} and {other} of {new} are different benchmarks"
     # Results of the same round are always comparable
     if old == new:
         return ""
-    both = sorted((version_of(old), version_of(new)))
+    versions = sorted((version_of(old), version_of(new)))
     # Either round may state the span, and both rounds must be in it
-    for low, high in filter(None, (one.comparable, two.comparable)):
-        if version_of(low) <= both[0] and both[1] <= version_of(high):
+    for low, high in filter(None, (first_benchmark.comparable, second_benchmark.comparable)):
+        if version_of(low) <= versions[0] and versions[1] <= version_of(high):
             return ""
     return f"results of {benchmark} in {old} and {new} are not compatible"
 
@@ -74,21 +74,21 @@ def _benchmark(title: str, name: str) -> Benchmark:
 def changes(now: Scores, then: Scores) -> list[ScoreChange]:
     """All results of both sets, matched by submitter, system, benchmark, division and metric."""
     old = {_identity(entry): entry for entry in then.results}
-    found = []
+    pairs = []
     for entry in now.results:
         before = old.pop(_identity(entry), None)
-        why = ""
+        reason = ""
         if before is None:
-            why = "only in the first"
+            reason = "only in the first"
         else:
-            why = comparable(before.round, entry.round, before.benchmark, entry.benchmark)
-        found.append(ScoreChange(entry, before, why))
-    found += [ScoreChange(None, entry, "only in the second") for entry in old.values()]
-    return found
+            reason = comparable(before.round, entry.round, before.benchmark, entry.benchmark)
+        pairs.append(ScoreChange(entry, before, reason))
+    pairs += [ScoreChange(None, entry, "only in the second") for entry in old.values()]
+    return pairs
 
 
 def _identity(entry: ScoreEntry) -> tuple[str, ...]:
     name = _benchmark(entry.round, entry.benchmark).lineage
     # Loose logs name neither submitter nor system: only their path identifies them
-    place = "" if entry.submitter and entry.system else entry.path
-    return (entry.submitter, entry.system, place, name, entry.division, entry.scaling)
+    path = "" if entry.submitter and entry.system else entry.path
+    return (entry.submitter, entry.system, path, name, entry.division, entry.scaling)

@@ -98,13 +98,13 @@ def _batch_sizes(scored: ScoredResult) -> Iterator[Finding]:
 def _absurd(scored: ScoredResult) -> Iterator[Finding]:
     """Runs with an impossible point of convergence: a wrong unit, or a broken counter."""
     converged = [(i, run) for i, run in enumerate(scored.result.counted) if run.converged]
-    given = [run.to_converge for _, run in converged if run.to_converge is not None]
-    plain = [value for value in given if math.isfinite(value) and value > 0]
+    points = [run.to_converge for _, run in converged if run.to_converge is not None]
+    plain = [value for value in points if math.isfinite(value) and value > 0]
     # Infinite and negative counts must not shift the median to which the others are compared
-    usual = _usual(scored, plain)
+    usual_point = _usual(scored, plain)
     for index, run in converged:
-        why = _absurdity(run, usual)
-        if why:
+        reason = _absurdity(run, usual_point)
+        if reason:
             yield _found(
                 scored,
                 ABSURD_CONVERGENCE,
@@ -112,7 +112,7 @@ def _absurd(scored: ScoredResult) -> Iterator[Finding]:
                 key="eval_accuracy",
                 at=run.to_converge,
                 unit=run.unit,
-                why=why,
+                why=reason,
             )
 
 
@@ -124,14 +124,14 @@ def _usual(scored: ScoredResult, values: list[float]) -> float | None:
     return statistics.median(values) if len(values) > 2 else None
 
 
-def _absurdity(run: RunFacts, usual: float | None) -> str:
-    at = run.to_converge
-    if at is None:
+def _absurdity(run: RunFacts, usual_point: float | None) -> str:
+    point = run.to_converge
+    if point is None:
         return ""
-    if not math.isfinite(at) or at < 0:
+    if not math.isfinite(point) or point < 0:
         return "expected a finite, nonnegative number"
-    if usual and (at > FAR * usual or (at > 0 and at < usual / FAR)):
-        return f"expected about {usual:g}"
+    if usual_point and (point > FAR * usual_point or (point > 0 and point < usual_point / FAR)):
+        return f"expected about {usual_point:g}"
     return ""
 
 
@@ -140,15 +140,15 @@ def about_times(scored: ScoredResult) -> Iterator[Finding]:
     for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
         times = [time for time in (run.start_ms, run.stop_ms) if time is not None]
         other_clock = seconds_of_other_clock(*times) if len(times) == 2 else None
-        if found := other_unit(times) or other_clock:
+        if problem := other_unit(times) or other_clock:
             yield _found(
                 scored,
                 TIME_UNIT,
                 member.display_path,
                 key="time_ms",
-                unit=found.unit,
-                given=show(times[found.first]),
-                effect=found.effect,
+                unit=problem.unit,
+                given=show(times[problem.first]),
+                effect=problem.effect,
             )
         # The official verifier does not compare the two times: such a log passes it
         if run.minutes is not None and run.minutes <= 0:
@@ -166,9 +166,11 @@ def _convergence(scored: ScoredResult) -> Iterator[Finding]:
     """Failed tests of convergence, as the check reports them."""
     if scored.result.score.minutes is None and not scored.result.weak:
         return  # another finding already reports that the result has no score
-    for found in judge_reference_points(scored.result):
+    for finding in judge_reference_points(scored.result):
         # Waived, not dropped: the submitter requests it, but the working group decides
-        yield replace(found, waived=found.id.startswith(BYPASSED_RULES[RCP]) and _bypassed(scored))
+        yield replace(
+            finding, waived=finding.id.startswith(BYPASSED_RULES[RCP]) and _bypassed(scored)
+        )
 
 
 def _bypassed(scored: ScoredResult) -> bool:
@@ -200,14 +202,14 @@ def _broken(scored: ScoredResult) -> Iterator[Finding]:
 
 def _spread(scored: ScoredResult) -> Iterator[Finding]:
     result = scored.result
-    far = [] if result.throughput is not None else uneven(result.chosen)
+    outliers = [] if result.throughput is not None else uneven(result.chosen)
     # Times differ because convergence differs: only a different speed makes a run an outlier
-    if far:
-        told = [f"{name.rpartition('/')[2]} by {share:+.0%}" for name, share in far]
-        yield _found(scored, UNEVEN_SPEED, far=join_limited(told, 6))
+    if outliers:
+        differences = [f"{name.rpartition('/')[2]} by {share:+.0%}" for name, share in outliers]
+        yield _found(scored, UNEVEN_SPEED, far=join_limited(differences, 6))
 
 
 def _energy(scored: ScoredResult) -> Iterator[Finding]:
-    measured = scored.result.power or any(one is not None for one in scored.result.energies)
+    measured = scored.result.power or any(joules is not None for joules in scored.result.energies)
     if measured and scored.entry.energy_joules is None:
         yield _found(scored, NO_ENERGY, f"{scored.result.place.display_path}/power")

@@ -109,4 +109,4 @@ class Scores(Model):
     @property
     def faulty(self) -> bool:
         """Whether a finding is an error, so that some result has no valid score."""
-        return any(one.severity == "error" and not one.waived for one in self.findings)
+        return any(finding.severity == "error" and not finding.waived for finding in self.findings)

@@ -26,20 +26,20 @@ from podium.rules.finding import Profile
 
 def row_of(result: Result) -> ScoreEntry:
     """The row of one result; times in minutes, energies in joules."""
-    place, rules, runs = result.place, result.rules, result.counted
+    location, rules, runs = result.place, result.rules, result.counted
     sizes = {run.batch_size for run in runs}
     return ScoreEntry(
-        submitter=place.submitter,
-        system=place.system,
-        benchmark=place.benchmark,
+        submitter=location.submitter,
+        system=location.system,
+        benchmark=location.benchmark,
         division=result.division,
-        scaling=place.scaling,
-        path=place.display_path,
+        scaling=location.scaling,
+        path=location.display_path,
         round=rules.title,
         runs=len(runs),
         converged=sum(run.converged for run in runs),
-        needed=rules.benchmark(place.benchmark).runs,
-        dropped=rules.benchmark(place.benchmark).dropped,
+        needed=rules.benchmark(location.benchmark).runs,
+        dropped=rules.benchmark(location.benchmark).dropped,
         batch_size=next(iter(sizes)) if len(sizes) == 1 else None,
         unit=next((run.unit for run in runs), "epochs"),
         to_converge=_mean_convergence(result),
@@ -86,8 +86,8 @@ def _energy(result: Result) -> float | None:
     if not result.weak:
         return result.energy
     # A sum over some instances would be too low: all energies must be known
-    known = [joules for joules in result.energies if joules is not None]
-    return math.fsum(known) if known and len(known) == len(result.energies) else None
+    measured = [joules for joules in result.energies if joules is not None]
+    return math.fsum(measured) if measured and len(measured) == len(result.energies) else None
 
 
 def _mean_convergence(result: Result) -> float | None:
@@ -153,7 +153,7 @@ def by_path(results: Iterable[ScoredResult]) -> list[ScoredResult]:
     """Rows sorted by path."""
     # Loose logs of several benchmarks share a folder, and so the path
     return sorted(
-        results, key=lambda one: (one.result.place.display_path, one.result.place.benchmark)
+        results, key=lambda item: (item.result.place.display_path, item.result.place.benchmark)
     )
 
 
@@ -177,10 +177,10 @@ def write_scaling(results: Iterable[ScoredResult]) -> Iterator[str]:
 
 
 def _kept(scored: ScoredResult, path: Path) -> str:
-    given, _ = read_scaling(path.parent)
+    factor, _ = read_scaling(path.parent)
     implied = scored.result.convergence.scaling_factor
-    if given is None:
+    if factor is None:
         return f"kept: {path} (it has no factor)"
     # Some published files have the factor with six decimals
-    same = math.isclose(given, implied, rel_tol=1e-6)
-    return f"kept: {path} ({given!r}{'' if same else f'; the reference points imply {implied!r}'})"
+    same = math.isclose(factor, implied, rel_tol=1e-6)
+    return f"kept: {path} ({factor!r}{'' if same else f'; the reference points imply {implied!r}'})"

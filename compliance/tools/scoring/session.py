@@ -73,15 +73,15 @@ def scores_of(files: JudgedFiles, options: Options) -> Scores:
 
 def report_of(files: JudgedFiles, options: Options, scored: Sequence[ScoredResult]) -> Scores:
     """The report from rows."""
-    found = [one for each in scored for one in findings_of(each)]
-    found += _broken_files(files)
+    findings = [finding for row in scored for finding in findings_of(row)]
+    findings += _broken_files(files)
     # Times in another unit come first, because they make all scores meaningless
-    found.sort(key=lambda each: (each.id != TIME_UNIT.id, each.sort_key()))
-    kept = [one for one in found if options.wants(one.id)]
+    findings.sort(key=lambda finding: (finding.id != TIME_UNIT.id, finding.sort_key()))
+    selected = [finding for finding in findings if options.wants(finding.id)]
     return Scores(
         rules=rules_of(files.inputs.choices, options.profile),
-        results=[each.entry for each in scored],
-        findings=kept,
+        results=[row.entry for row in scored],
+        findings=selected,
     )
 
 
@@ -98,28 +98,30 @@ def results_of(
     """All results among the logs; `points` replace the reference points of the rounds."""
     wish = RoundRequest(options.usage, options.round)
     # A system has a folder for each benchmark, and one description for all of them
-    described = cache(_description)
+    cached_description = cache(_description)
     for folder, display_path, judged in _folders(files):
         # A path may contain several rounds: each folder is scored with the rules of its round
         rules = wish.choose(folder).rules
-        runs = [_run(one) for one in judged]
+        runs = [_run(verdict) for verdict in judged]
         for group in _groups(runs, Path(folder).absolute().name, rules):
-            place = filled(place_of(Path(folder), display_path), (r.facts for r in group), rules)
-            description = described(place.description)
-            yield Result(place, rules, options.profile, group, description, points, options.factors)
+            location = filled(place_of(Path(folder), display_path), (r.facts for r in group), rules)
+            description = cached_description(location.description)
+            yield Result(
+                location, rules, options.profile, group, description, points, options.factors
+            )
 
 
 def _folders(files: JudgedFiles) -> Iterator[tuple[str, str, list[FileVerdict]]]:
     """Folders with logs: the folder, its path in reports, its logs in natural order."""
     folders: dict[str, dict[str, FileVerdict]] = {}
     display_path: dict[str, str] = {}
-    for target, one in files.verdicts():
-        if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
+    for target, judged in files.verdicts():
+        if judged.kind != "log" or not isinstance(judged.verdict.facts, Facts):
             continue
         # HPC rules: a pruned instance is submitted and checked, but is not part of the result
         if is_pruned(os.path.dirname(target.display_path)):
             continue
-        folders.setdefault(target.folder, {})[os.path.basename(target.path)] = one
+        folders.setdefault(target.folder, {})[os.path.basename(target.path)] = judged
         display_path.setdefault(target.folder, os.path.dirname(target.display_path) or ".")
     for folder, logs in folders.items():
         if _stray(folder, folders, files):
@@ -134,14 +136,16 @@ def _stray(folder: str, folders: Collection[str], files: JudgedFiles) -> bool:
     if result is None:
         return False
     # If the user named this folder, its logs are loose logs
-    submitted = any(result.is_relative_to(one.root.absolute()) for one in files.inputs.packages)
-    return submitted or any(Path(one).absolute() == result for one in folders)
+    submitted = any(
+        result.is_relative_to(package.root.absolute()) for package in files.inputs.packages
+    )
+    return submitted or any(Path(path).absolute() == result for path in folders)
 
 
-def _run(one: FileVerdict) -> Run:
-    assert isinstance(one.verdict.facts, Facts)
-    failed = any(finding.severity is Severity.ERROR for finding in one.verdict.findings)
-    return Run(Path(one.path), one.display_path, failed, one.verdict.facts)
+def _run(judged: FileVerdict) -> Run:
+    assert isinstance(judged.verdict.facts, Facts)
+    failed = any(finding.severity is Severity.ERROR for finding in judged.verdict.findings)
+    return Run(Path(judged.path), judged.display_path, failed, judged.verdict.facts)
 
 
 def _groups(runs: list[Run], folder: str, rules: Round) -> list[list[Run]]:
@@ -167,6 +171,6 @@ def _description(path: Path | None) -> SystemDescription | None:
 
 def _broken_files(files: JudgedFiles) -> Iterator[Finding]:
     """Findings of logs on which podium failed; such logs have no facts."""
-    for one in files.files.values():
-        if one.kind == "log" and not isinstance(one.verdict.facts, Facts):
-            yield from one.verdict.findings
+    for judged in files.files.values():
+        if judged.kind == "log" and not isinstance(judged.verdict.facts, Facts):
+            yield from judged.verdict.findings

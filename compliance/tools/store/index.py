@@ -71,15 +71,15 @@ def read_index(store: Path) -> Index:
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     try:
-        found = read_json(data.decode())
-        if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
+        document = read_json(data.decode())
+        if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
             raise ValueError("it is not an index")
-        if found["schema"] != own_schema():
+        if document["schema"] != own_schema():
             raise OtherVersion(
-                f"{store} is a store of {found['schema']!r:.60}; expected {own_schema()!r}: "
+                f"{store} is a store of {document['schema']!r:.60}; expected {own_schema()!r}: "
                 "build it again in another folder"
             )
-        index = msgspec.convert(found, Index)
+        index = msgspec.convert(document, Index)
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     for entry in index.rounds:
@@ -96,12 +96,12 @@ def plain_name(name: str) -> str:
     All other characters, such as a slash, a null character or half of a surrogate pair, are
     replaced.
     """
-    return "".join(each if each.isalnum() or each in "._-" else "_" for each in name)
+    return "".join(char if char.isalnum() or char in "._-" else "_" for char in name)
 
 
 def write_index(store: Path, rounds: list[RoundEntry], *, durable: bool = True) -> None:
     """Replace the index; from then on, the store has these rounds."""
-    ordered = sorted(rounds, key=lambda one: one.name)
+    ordered = sorted(rounds, key=lambda entry: entry.name)
     text = json_text(Index(schema_=own_schema(), rounds=ordered))
     with draft_file(store / NAME, durable=durable) as stream:
         stream.write(text.encode())

@@ -38,10 +38,10 @@ def decrypted(stream: IO[bytes], display_path: str, keys: Keys, room: Path) -> I
         )
 
 
-def _recognised(plain: IO[bytes], display_path: str, how: str) -> Decrypted:
+def _recognised(plain: IO[bytes], display_path: str, encryption: str) -> Decrypted:
     plain.seek(0)
     compression = compression_of(plain.read(HEAD))
     plain.seek(0)
     if compression is None:
         raise Refused(f"{display_path}: the decrypted file is not a supported archive")
-    return Decrypted(plain, compression, how)
+    return Decrypted(plain, compression, encryption)

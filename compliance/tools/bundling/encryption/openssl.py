@@ -76,11 +76,11 @@ class _Scheme:
         if self.iterations is not None:
             return hashlib.pbkdf2_hmac(self.digest, phrase, salt, self.iterations, size)
         # OpenSSL's EVP_BytesToKey with one round: each digest includes the previous one
-        made = last = b""
-        while len(made) < size:
+        derived = last = b""
+        while len(derived) < size:
             last = hashlib.new(self.digest, last + phrase + salt, usedforsecurity=False).digest()
-            made += last
-        return made[:size]
+            derived += last
+        return derived[:size]
 
 
 def _schemes(iterations: int | None) -> Iterator[_Scheme]:

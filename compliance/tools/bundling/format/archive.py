@@ -51,9 +51,9 @@ def _header(entry: TreeEntry) -> bytes:
     info.linkname = entry.target
     # Owner and group stay empty, so that the archive names no account of the packing machine
     info.mtime = MOMENT
-    whole = entry.kind is MemberKind.FOLDER or entry.executable
+    all_bits = entry.kind is MemberKind.FOLDER or entry.executable
     # Fixed modes: the umask of the packing machine must not change the bytes
-    info.mode = 0o777 if entry.kind is MemberKind.LINK else 0o755 if whole else 0o644
+    info.mode = 0o777 if entry.kind is MemberKind.LINK else 0o755 if all_bits else 0o644
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
 
 
@@ -61,14 +61,14 @@ def _content(entry: TreeEntry) -> Iterator[bytes]:
     """The content of a file; refuses a name that has become a link or a pipe."""
     # Opening a pipe would block; Windows has neither flag
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    left = entry.size
+    remaining = entry.size
     try:
         handle = os.open(entry.path, flags)
         try:
             _check_same(entry, handle)
             # The header states the size: exactly this number of bytes must follow
-            while left and (data := os.read(handle, min(CHUNK, left))):
-                left -= len(data)
+            while remaining and (data := os.read(handle, min(CHUNK, remaining))):
+                remaining -= len(data)
                 yield data
             # Again: the file may have changed while it was read
             _check_same(entry, handle)
@@ -76,12 +76,12 @@ def _content(entry: TreeEntry) -> Iterator[bytes]:
             os.close(handle)
     except OSError as error:
         raise Refused(f"{clean(entry.name)}: cannot be read: {error.strerror}") from None
-    if left:
+    if remaining:
         raise Refused(f"{clean(entry.name)}: the file changed while it was read")
 
 
 def _check_same(entry: TreeEntry, handle: int) -> None:
-    about = os.fstat(handle)
-    same = about.st_size == entry.size and about.st_mtime_ns == entry.changed_ns
-    if not (same and stat.S_ISREG(about.st_mode)):
+    status = os.fstat(handle)
+    same = status.st_size == entry.size and status.st_mtime_ns == entry.changed_ns
+    if not (same and stat.S_ISREG(status.st_mode)):
         raise Refused(f"{clean(entry.name)}: the file changed while it was read")

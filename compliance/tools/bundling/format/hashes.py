@@ -79,8 +79,8 @@ def stated_hashes(archive: Path) -> list[tuple[str, str, str]]:
 
 def possible_side_files(archive: Path) -> list[tuple[str, Path]]:
     """(algorithm, path) of every possible side file of an archive, in either naming scheme."""
-    both = (side_files(archive, old_script=old).items() for old in (False, True))
-    return sorted({side for sides in both for side in sides})
+    schemes = (side_files(archive, old_script=old).items() for old in (False, True))
+    return sorted({side for sides in schemes for side in sides})
 
 
 def archive_files(archive: Path) -> list[Path]:
@@ -94,26 +94,28 @@ def _read_side(path: Path, kind: str) -> str:
             text = stream.read(LONGEST_SIDE_FILE).decode("utf-8", "replace")
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
-    found = _HEX[kind].match(text.removeprefix("\\"))
-    if found is None:
+    match = _HEX[kind].match(text.removeprefix("\\"))
+    if match is None:
         raise Refused(f"{path.name} has no {kind} hash")
-    return found[0].lower()
+    return match[0].lower()
 
 
-def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_path: str) -> None:
+def check_hashes(
+    stream: IO[bytes], expected_hashes: list[tuple[str, str, str]], display_path: str
+) -> None:
     """Compare an open archive with the stated hashes, and seek back to the current position.
 
     Raises Refused if a hash differs.
     """
-    if not stated:
+    if not expected_hashes:
         return
     start = stream.tell()
-    sums = {kind: hashlib.new(kind, usedforsecurity=False) for kind, *_ in stated}
+    sums = {kind: hashlib.new(kind, usedforsecurity=False) for kind, *_ in expected_hashes}
     while data := stream.read(CHUNK):
-        for one in sums.values():
-            one.update(data)
+        for hasher in sums.values():
+            hasher.update(data)
     stream.seek(start)
-    for kind, digest, source in stated:
+    for kind, digest, source in expected_hashes:
         actual = sums[kind].hexdigest()
         if actual != digest.lower():
             expected = f"{digest.lower()} from {source}"

@@ -97,8 +97,8 @@ class Meter:
         self._weigh()
 
     def _weigh(self) -> None:
-        made, most = self.read_so_far + self.copied, self._limits.ratio
-        if made > RATIO_FROM and made / self._packed > most:
+        unpacked, most = self.read_so_far + self.copied, self._limits.ratio
+        if unpacked > RATIO_FROM and unpacked / self._packed > most:
             raise Refused(f"{self.where}: the archive unpacks to more than {most:g} times its size")
 
     def announce(self, size: int) -> None:
@@ -127,21 +127,21 @@ class Members:
         self._left = self._pad = 0
 
     def __iter__(self) -> Iterator[Member]:
-        stated: dict[str, str] = {}
+        overrides: dict[str, str] = {}
         records = 0
         while (info := self._header()) is not None:
             if info.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, *_NAMES):
                 records += 1
                 if records > MOST_EXTENSIONS:
                     raise Refused(f"{self._meter.where}: too many records before one member")
-                stated |= self._extension(info)
+                overrides |= self._extension(info)
                 continue
-            yield self._member(info, stated)
+            yield self._member(info, overrides)
             # If the caller skips the content, the next header comes only after it
             for _ in self.content():
                 pass
-            stated, records = {}, 0
-        if stated:
+            overrides, records = {}, 0
+        if overrides:
             raise Refused(f"{self._meter.where}: the archive ends before the member it announces")
         self._end()
 
@@ -163,8 +163,8 @@ class Members:
         try:
             return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except (tarfile.HeaderError, ValueError):
-            where = self._meter.where
-            raise Refused(f"{where}: the next header is damaged, or not a tar header") from None
+            position = self._meter.where
+            raise Refused(f"{position}: the next header is damaged, or not a tar header") from None
 
     def _end(self) -> None:
         """Read the end mark: two blocks of zeros, after which only zeros may follow."""
@@ -178,17 +178,19 @@ class Members:
 
     # --- one member ---
 
-    def _member(self, info: tarfile.TarInfo, stated: dict[str, str]) -> Member:
-        name = stated.get("path", info.name)
+    def _member(self, info: tarfile.TarInfo, overrides: dict[str, str]) -> Member:
+        name = overrides.get("path", info.name)
         self._meter.where = display_path = clean(name[:200]) or "a member without a name"
         kind = _KINDS.get(info.type)
         if kind is None:
-            what = _REFUSED.get(info.type, f"of the unknown type {info.type!r}")
-            raise Refused(f"{display_path}: is {what}; only files, folders and links are unpacked")
+            description = _REFUSED.get(info.type, f"of the unknown type {info.type!r}")
+            raise Refused(
+                f"{display_path}: is {description}; only files, folders and links are unpacked"
+            )
         if kind is MemberKind.FOLDER:
             # In tar, folders end with a slash. A name of slashes only is refused later as absolute
             name = name.rstrip("/") if name.strip("/") else name
-        size = _number(stated["size"], display_path) if "size" in stated else info.size
+        size = _number(overrides["size"], display_path) if "size" in overrides else info.size
         if size < 0:
             raise Refused(f"{display_path}: the size is negative")
         # Readers disagree whether such content exists, and so where the next header starts
@@ -196,29 +198,29 @@ class Members:
             raise Refused(f"{display_path}: is a {kind} with content")
         self._meter.announce(size)
         self._left, self._pad = size, -size % BLOCK
-        target = stated.get("linkpath", info.linkname)
+        target = overrides.get("linkpath", info.linkname)
         if len(target.encode("utf-8", "surrogateescape")) > LONGEST_NAME:
             raise Refused(f"{display_path}: the link target is longer than {LONGEST_NAME} bytes")
         # Only the owner's executable bit of the mode counts: a setuid bit is never unpacked
         return Member(name, kind, size, bool(info.mode & 0o100), target)
 
     def _extension(self, info: tarfile.TarInfo) -> dict[str, str]:
-        where = self._meter.where
+        position = self._meter.where
         if not 0 <= info.size <= LONGEST_EXTENSION:
-            raise Refused(f"after {where}: an extension record of {info.size} bytes")
+            raise Refused(f"after {position}: an extension record of {info.size} bytes")
         data = self._meter.exactly(info.size + -info.size % BLOCK)[: info.size]
         if info.type in _NAMES:
             text = data.rstrip(b"\0").decode("utf-8", "surrogateescape")
             return {_NAMES[info.type]: text}
-        stated = _pax(data, f"after {where}")
+        extension = _pax(data, f"after {position}")
         # In this dialect, a sparse file has the type of a plain file, and only its keys differ
-        if odd := [key for key in stated if key.startswith("GNU.sparse")]:
-            raise Refused(f"after {where}: a sparse file ({clean(odd[0])})")
-        wanted = {key: text for key, text in stated.items() if key in _USED}
+        if sparse := [key for key in extension if key.startswith("GNU.sparse")]:
+            raise Refused(f"after {position}: a sparse file ({clean(sparse[0])})")
+        records = {key: text for key, text in extension.items() if key in _USED}
         # `git archive` writes a global header with a comment, which is harmless
-        if wanted and info.type == tarfile.XGLTYPE:
-            raise Refused(f"after {where}: a record that sets {min(wanted)} for all members")
-        return wanted
+        if records and info.type == tarfile.XGLTYPE:
+            raise Refused(f"after {position}: a record that sets {min(records)} for all members")
+        return records
 
 
 def _number(text: str, display_path: str) -> int:
@@ -228,9 +230,9 @@ def _number(text: str, display_path: str) -> int:
     return int(text)
 
 
-def _pax(data: bytes, where: str) -> dict[str, str]:
+def _pax(data: bytes, position: str) -> dict[str, str]:
     """The records `length key=value` of an extended header; raises Refused for invalid ones."""
-    found: dict[str, str] = {}
+    records: dict[str, str] = {}
     while data:
         digits, space, _ = data.partition(b" ")
         # LONGEST_EXTENSION has 5 digits. A length of 0 gives an empty record, refused below
@@ -238,10 +240,10 @@ def _pax(data: bytes, where: str) -> dict[str, str]:
         record = data[:length]
         key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
         if not (space and equals and key) or len(record) != length or record[-1:] != b"\n":
-            raise Refused(f"{where}: an invalid extended header")
+            raise Refused(f"{position}: an invalid extended header")
         # Python raises ValueError, not OSError, for a path with a null byte
         if b"\0" in value and key in (b"path", b"linkpath"):
-            raise Refused(f"{where}: a name with a null byte")
-        found[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
+            raise Refused(f"{position}: a name with a null byte")
+        records[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
         data = data[length:]
-    return found
+    return records

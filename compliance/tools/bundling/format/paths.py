@@ -122,9 +122,9 @@ class TakenPaths:
         Raises Refused if another member has the path.
         """
         folder = 0
-        for at in range(len(parts)):
+        for index in range(len(parts)):
             folder = self._enter(
-                folder, parts, at, kind if at + 1 == len(parts) else MemberKind.FOLDER
+                folder, parts, index, kind if index + 1 == len(parts) else MemberKind.FOLDER
             )
         return folder
 
@@ -132,28 +132,34 @@ class TakenPaths:
         """The number of a path with exactly this spelling; None if there is none."""
         folder = 0
         for part in parts:
-            place = self._taken.get((folder, folded(part)))
-            if place is None or place.written != part:
+            entry = self._taken.get((folder, folded(part)))
+            if entry is None or entry.written != part:
                 return None
-            folder = place.number
+            folder = entry.number
         return folder
 
-    def _enter(self, folder: int, parts: tuple[str, ...], at: int, kind: MemberKind) -> int:
+    def _enter(self, folder: int, parts: tuple[str, ...], index: int, kind: MemberKind) -> int:
         """Add one name in the folder with that number; returns the number of the name."""
-        stated = at + 1 == len(parts)
-        name = folded(parts[at])
+        is_stated = index + 1 == len(parts)
+        name = folded(parts[index])
         other = self._taken.get((folder, name))
         if other is None:
             # One string object if both are equal, to save memory
-            written = name if name == parts[at] else parts[at]
-            place = _Place(len(self._taken) + 1, written, kind, stated)
-            self._taken[folder, name] = place
-            return place.number
+            written = name if name == parts[index] else parts[index]
+            entry = _Place(len(self._taken) + 1, written, kind, is_stated)
+            self._taken[folder, name] = entry
+            return entry.number
         # Tar may list a folder after files in it, but each member only once
-        again = stated and (other.stated or kind is not MemberKind.FOLDER)
-        if again or other.written != parts[at] or _is_folder(other.kind) != _is_folder(kind):
-            raise Refused(f"{clean('/'.join(parts))}: {_collision(other, parts[: at + 1], kind)}")
-        if stated and not other.stated:
+        is_repeated = is_stated and (other.stated or kind is not MemberKind.FOLDER)
+        if (
+            is_repeated
+            or other.written != parts[index]
+            or _is_folder(other.kind) != _is_folder(kind)
+        ):
+            raise Refused(
+                f"{clean('/'.join(parts))}: {_collision(other, parts[: index + 1], kind)}"
+            )
+        if is_stated and not other.stated:
             self._taken[folder, name] = other._replace(stated=True)
         return other.number
 

@@ -41,12 +41,12 @@ def entries_of(tree: Path, top: str) -> list[TreeEntry]:
     """
     root = str(tree.resolve())
     entries = sorted(_walk(root, top, root), key=_order)
-    taken = TakenPaths()
+    paths = TakenPaths()
     for entry in (TreeEntry(top, root, MemberKind.FOLDER), *entries):
         parts = parts_of(entry.name, clean(entry.name))
         # A reviewer may unpack the tree on Windows
         refuse_on_windows(parts, clean(entry.name))
-        taken.take(parts, entry.kind)
+        paths.take(parts, entry.kind)
     return [TreeEntry(top, root, MemberKind.FOLDER), *entries]
 
 
@@ -61,8 +61,8 @@ def _walk(folder: str, name: str, root: str) -> Iterator[TreeEntry]:
     while waiting:
         folder, name = waiting.pop()
         try:
-            with os.scandir(folder) as found:
-                children = list(found)
+            with os.scandir(folder) as entries:
+                children = list(entries)
         except OSError as error:
             raise Refused(f"{clean(name)}: cannot be read: {error.strerror}") from None
         for child in children:
@@ -75,18 +75,18 @@ def _walk(folder: str, name: str, root: str) -> Iterator[TreeEntry]:
 
 def _entry(path: str, name: str, root: str) -> TreeEntry:
     try:
-        about = os.lstat(path)
-        if stat.S_ISLNK(about.st_mode):
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
             return TreeEntry(name, path, MemberKind.LINK, target=_target(path, name, root))
     except OSError as error:
         raise Refused(f"{clean(name)}: cannot be read: {error.strerror}") from None
-    if stat.S_ISDIR(about.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return TreeEntry(name, path, MemberKind.FOLDER)
-    if not stat.S_ISREG(about.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise Refused(f"{clean(name)}: a pipe, socket or device cannot be bundled")
-    executable = bool(about.st_mode & stat.S_IXUSR)
+    executable = bool(status.st_mode & stat.S_IXUSR)
     # The time is not archived: it detects a file that changes before it is read
-    return TreeEntry(name, path, MemberKind.FILE, about.st_size, about.st_mtime_ns, executable)
+    return TreeEntry(name, path, MemberKind.FILE, status.st_size, status.st_mtime_ns, executable)
 
 
 def _target(path: str, name: str, root: str) -> str:

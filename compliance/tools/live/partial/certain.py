@@ -50,12 +50,12 @@ class Reading(VerifierReading):
 
     def scopes_of(self, division: str, benchmark: str) -> list[Scope]:
         """The scopes of the run, including those that its records choose."""
-        found: list[Scope] = []
+        scopes: list[Scope] = []
         for scope in self.rules.scopes(division, benchmark):
-            found.append(scope)
-            found += self._chosen(scope)
+            scopes.append(scope)
+            scopes += self._chosen(scope)
         self._look_for_rules(division, benchmark, benchmark)
-        return found
+        return scopes
 
 
 class _TablesOnly(PolicyReading):
@@ -97,13 +97,13 @@ def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:
     """The scopes reduced to some keys and to the certain constraints on them."""
-    found = []
+    reduced = []
     for scope in scopes:
         rows = tuple(_certain(row, run) for row in scope.rows if row.name in names)
         ends = tuple(end for end in scope.ends if _is_certain(end, names))
         if rows or ends:
-            found.append(scope_of(scope.name, (*rows, *ends), (), scope.benchmark))
-    return found
+            reduced.append(scope_of(scope.name, (*rows, *ends), (), scope.benchmark))
+    return reduced
 
 
 def _is_certain(end: WholeLogRule, names: Collection[str]) -> bool:
@@ -116,10 +116,14 @@ def _certain(row: Row, run: Run) -> Row:
     The official verifier looks only at earlier records, so its bounds are known at once.
     """
     times = row.times if not row.times.least else replace(row.times, least=0)
-    each = row.each if row.policy is None else row.policy
+    constraints = row.each if row.policy is None else row.policy
     logged = run.where.keys()
-    known = tuple(one for one in each if not one.awaits_end and logged >= set(one.needs()))
-    policy = row.policy if len(known) == len(each) else known
+    certain = tuple(
+        constraint
+        for constraint in constraints
+        if not constraint.awaits_end and logged >= set(constraint.needs())
+    )
+    policy = row.policy if len(certain) == len(constraints) else certain
     if times is row.times and policy is row.policy:
         return row
     return replace(row, times=times, policy=policy)
@@ -131,11 +135,11 @@ class Gates:
     `named`: division and benchmark are final.
     """
 
-    def __init__(self, context: Context, checks: Iterable[Check], named: bool) -> None:
+    def __init__(self, context: Context, checks: Iterable[Check], has_names: bool) -> None:
         self.by_key: dict[str, list[tuple[Check, Worth]]] = {}
         self.checks: list[Check] = []
         for check in checks:
-            if check.watches and check.applies(context) and (named or not check.needs_names):
+            if check.watches and check.applies(context) and (has_names or not check.needs_names):
                 self.checks.append(check)
                 self._open(check, context)
 
@@ -149,9 +153,9 @@ class Gates:
         """Remove a reported check."""
         self.checks = [check for check in self.checks if check.id != rule]
         for key, waiting in list(self.by_key.items()):
-            kept = [each for each in waiting if each[0].id != rule]
-            if kept:
-                self.by_key[key] = kept
+            remaining = [gate for gate in waiting if gate[0].id != rule]
+            if remaining:
+                self.by_key[key] = remaining
             else:
                 del self.by_key[key]
 
@@ -171,17 +175,17 @@ def missing_keys(scopes: Sequence[Scope], run: Run, undecided: Collection[str]) 
     """The required keys that have not been logged, in the order of the tables."""
     # As in the official verifier, the last scope that lists a key decides it
     last = {row.name: (scope.name, row) for scope in scopes for row in scope.rows}
-    found = []
+    missing = []
     for name, (scope, row) in last.items():
         logged = not run.where.keys().isdisjoint((name, *row.times.instead))
         # No run logs the collected record: the official verifier makes it from evaluations
         if row.times.least and not logged and name not in undecided and name != GATHERED:
             rule, late = f"{scope}.{name}", _too_late(row, run)
-            found.append(Missing(name, rule, row.key.meaning, row.key.role, late))
-    return found
+            missing.append(Missing(name, rule, row.key.meaning, row.key.role, late))
+    return missing
 
 
 def _too_late(row: Row, run: Run) -> str:
     """A logged key that the row's key had to precede."""
-    barred = (each.key for each in row.each if isinstance(each, before))
+    barred = (constraint.key for constraint in row.each if isinstance(constraint, before))
     return next((key for key in barred if key in run.where), "")

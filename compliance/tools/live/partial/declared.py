@@ -29,8 +29,12 @@ def declared(
     if division and division not in DIVISIONS:
         raise UsageFault(f"expected the division {' or '.join(DIVISIONS)}, got {division}")
     if benchmark and benchmark not in rules.benchmarks:
-        near = difflib.get_close_matches(benchmark, rules.benchmarks, n=2)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of {_all(rules)}"
+        suggestions = difflib.get_close_matches(benchmark, rules.benchmarks, n=2)
+        hint = (
+            f"did you mean {' or '.join(suggestions)}?"
+            if suggestions
+            else f"expected one of {_all(rules)}"
+        )
         raise UsageFault(f"{benchmark} is not a benchmark of {rules.title}; {hint}")
     return Declared(rules, division or "", benchmark or "")
 
@@ -71,11 +75,11 @@ def reference_at(
     if reason or batch_size is None:
         return Expected(unit=unit, reason=reason or "global_batch_size is not known")
     try:
-        known = references(profile, rules, benchmark)
-        case, point = known.match(batch_size)
+        reference = references(profile, rules, benchmark)
+        case, point = reference.match(batch_size)
     except ImportError as error:
         return Expected(batch_size, unit=unit, reason=f"{error.name} is not installed")
     if point is None:
         none = f"no reference convergence point for batch size {batch_size:g}"
-        return Expected(batch_size, case, unit=unit, runs=known.needed, reason=none)
-    return Expected(batch_size, case, point.mean, point.minimum, unit, known.needed)
+        return Expected(batch_size, case, unit=unit, runs=reference.needed, reason=none)
+    return Expected(batch_size, case, point.mean, point.minimum, unit, reference.needed)

@@ -61,7 +61,7 @@ class PartialRow:
 
 
 def _hold(
-    each: tuple[Constraint, ...],
+    constraints: tuple[Constraint, ...],
     firsts: tuple[Constraint, ...],
     record: Record,
     run: Run,
@@ -71,7 +71,7 @@ def _hold(
     """Whether a record obeys, according to the official verifier (`exact`) or the policy."""
     run.ordered = run.exact = exact
     try:
-        for constraint in each:
+        for constraint in constraints:
             if not constraint.holds(record, run):
                 return False
         for constraint in firsts:

@@ -73,20 +73,20 @@ def forecast(
         return None
     last = points[-1]
     if expected.mean is not None and expected.mean > last.position:
-        position, how = (
+        position, basis = (
             expected.mean,
             f"mean convergence of the reference ({_count(expected.mean)})",
         )
     else:
-        found = _crossing(points, goal)
-        if found is None:
+        crossing = _crossing(points, goal)
+        if crossing is None:
             return None
-        position, count = found
-        how = f"earliest, from a line through the last {count} qualities"
+        position, count = crossing
+        basis = f"earliest, from a line through the last {count} qualities"
     position = _next_evaluation(position, last.position, due)
     pace, count = _pace(points)
     minutes = last.minutes + pace * (position - last.position)
-    return Forecast(minutes, position, f"{how}, at the pace of the last {count} evaluations")
+    return Forecast(minutes, position, f"{basis}, at the pace of the last {count} evaluations")
 
 
 def _pace(points: Sequence[Point]) -> tuple[float, int]:
@@ -101,23 +101,26 @@ def _pace(points: Sequence[Point]) -> tuple[float, int]:
 
 def _crossing(points: Sequence[Point], goal: Goal | None) -> tuple[float, int] | None:
     """The point where the least-squares line through the last qualities meets the target."""
-    known = [(p.position, p.quality) for p in points[-TREND:] if p.quality is not None]
+    measured = [(p.position, p.quality) for p in points[-TREND:] if p.quality is not None]
     # Two points are always on a line, which would follow every fluctuation
-    if goal is None or len(known) < 3:
+    if goal is None or len(measured) < 3:
         return None
-    mean_at = math.fsum(at for at, _ in known) / len(known)
-    mean = math.fsum(quality for _, quality in known) / len(known)
-    spread = math.fsum((at - mean_at) ** 2 for at, _ in known)
+    mean_at = math.fsum(progress for progress, _ in measured) / len(measured)
+    mean = math.fsum(quality for _, quality in measured) / len(measured)
+    spread = math.fsum((progress - mean_at) ** 2 for progress, _ in measured)
     if not spread:
         return None
-    slope = math.fsum((at - mean_at) * (quality - mean) for at, quality in known) / spread
+    slope = (
+        math.fsum((progress - mean_at) * (quality - mean) for progress, quality in measured)
+        / spread
+    )
     # A line that leads away from the target meets it in the past
     if not slope or (slope < 0) != goal.downwards:
         return None
     position = mean_at + (goal.bound - mean) / slope
     last = points[-1].position
     # A line may meet the target before the last evaluation, which missed it
-    return (max(position, last), len(known)) if position <= FARTHEST * last else None
+    return (max(position, last), len(measured)) if position <= FARTHEST * last else None
 
 
 def _next_evaluation(position: float, last: float, due: Due | None) -> float:

@@ -69,15 +69,15 @@ class GrowingLog:
                 lines=[*log.lines],
             )
             last._take(self.rest)
-            log, odd = last.log, last.odd
+            log, is_odd = last.log, last.odd
         else:
-            odd = self.odd
+            is_odd = self.odd
         log = replace(log, faults=log.faults[:])
         if not self.compressed:
             log.line_count = self.lines + count_lines(self.rest)
         name_truncation(log)
         # Where each token-bearing line is a record, `places` is left out, as by the reader.
-        return log if odd or self.compressed else replace(log, places=None)
+        return log if is_odd or self.compressed else replace(log, places=None)
 
     def _take(self, data: bytes) -> list[Record]:
         piece = parse_part(data)
@@ -87,9 +87,9 @@ class GrowingLog:
         older = _AGE.index(piece.generation) - _AGE.index(log.generation)
         numbers = [self.lines + line for line in piece.lines]
         strays = [
-            structs.replace(each, line=self.lines + (each.line or 0))
-            for each in piece.faults
-            if each.is_stray
+            structs.replace(fault, line=self.lines + (fault.line or 0))
+            for fault in piece.faults
+            if fault.is_stray
         ]
         # The official verifier opens logs with universal newlines, where a lone CR ends a line
         self.lines += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
@@ -100,8 +100,8 @@ class GrowingLog:
             return []
         if older < 0:
             self.begun_anew = bool(log.records or log.faults)
-            kept = [each for each in log.faults if each.is_stray]
-            self.log = log = Log(piece.generation, places=[], size=log.size, faults=kept)
+            stray_faults = [fault for fault in log.faults if fault.is_stray]
+            self.log = log = Log(piece.generation, places=[], size=log.size, faults=stray_faults)
             log.ends_in_record = piece.ends_in_record
             self.odd = False
         assert isinstance(log.lines, list)
@@ -114,17 +114,17 @@ class GrowingLog:
         log.faults += strays
         log.lenient += ((base + offset, record) for offset, record in piece.lenient)
         log.timeless += ((base + offset, record) for offset, record in piece.timeless)
-        places = range(len(piece.records)) if piece.places is None else piece.places
+        offsets = range(len(piece.records)) if piece.places is None else piece.places
         assert log.places is not None
-        log.places += (base + offset for offset in places)
+        log.places += (base + offset for offset in offsets)
         self.odd = self.odd or piece.places is not None
         return piece.records
 
     def _read_again(self) -> list[Record]:
         """Read a compressed file from its start."""
-        known = len(self.log.records)
+        previous_count = len(self.log.records)
         self.log = read_log(self.path)
-        return self.log.records[known:]
+        return self.log.records[previous_count:]
 
 
 BLOCK = 1 << 24
@@ -201,8 +201,8 @@ class Tail:
     def _was_replaced(self, handle: int) -> bool:
         """Whether another file has the name now; a file that was only moved is still read."""
         try:
-            there = os.stat(self.path)
+            path_status = os.stat(self.path)
         except OSError:
             return False
-        here = os.fstat(handle)
-        return (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino)
+        file_status = os.fstat(handle)
+        return (path_status.st_dev, path_status.st_ino) != (file_status.st_dev, file_status.st_ino)

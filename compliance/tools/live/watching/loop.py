@@ -197,22 +197,22 @@ class Watch:
                     converged=verdict.converged,
                 )
             )
-        findings = [found for log in logs for found in log.judge().findings]
+        findings = [finding for log in logs for finding in log.judge().findings]
         return conclude(
             self._rules(), files=files, findings=findings, decision=Decision(strict=strict)
         )
 
     def _status(self) -> Exit:
-        found = [
-            each
+        findings = [
+            finding
             for log in self.logs
             # A log that has not ended has no verdict, but its certain findings count
-            for each in (log.verdict.findings if log.verdict else log.guard.findings)
+            for finding in (log.verdict.findings if log.verdict else log.guard.findings)
         ]
         # A crashed rule may have hidden an error, so neither verdict would be correct
-        if crashed(found):
+        if crashed(findings):
             return Exit.INTERNAL
-        return Exit.FOUND if fails(found, strict=self.options.strict) else Exit.CLEAN
+        return Exit.FOUND if fails(findings, strict=self.options.strict) else Exit.CLEAN
 
     def _rules(self) -> Rules:
         return rules_of([log.choice for log in self.logs], self.options.judging.profile)

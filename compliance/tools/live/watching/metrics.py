@@ -51,27 +51,27 @@ class Metrics:
             stream.write(data)
 
     def _collect(self, statuses: Sequence[Status]) -> Iterator[Any]:
-        for name, about, unit, value in _GAUGES:
-            made = self.families.GaugeMetricFamily(name, about, labels=LABELS, unit=unit)
+        for name, help_text, unit, value in _GAUGES:
+            gauge = self.families.GaugeMetricFamily(name, help_text, labels=LABELS, unit=unit)
             for status in statuses:
                 number = value(status)
                 if number is not None:
-                    made.add_metric(_labels(status), number)
-            yield made
+                    gauge.add_metric(_labels(status), number)
+            yield gauge
         phases = self.families.StateSetMetricFamily(
             "podium_run_phase", "The phase that a run is in.", labels=LABELS
         )
-        found = self.families.GaugeMetricFamily(
+        severity_gauge = self.families.GaugeMetricFamily(
             "podium_run_findings", "Findings that are certain.", labels=(*LABELS, "severity")
         )
         for status in statuses:
             names = (*get_args(Phase),)
             phases.add_metric(_labels(status), {name: name == status.phase for name in names})
             for severity in Severity:
-                count = sum(each.severity is severity for each in status.findings)
-                found.add_metric((*_labels(status), severity.value), count)
+                count = sum(finding.severity is severity for finding in status.findings)
+                severity_gauge.add_metric((*_labels(status), severity.value), count)
         yield phases
-        yield found
+        yield severity_gauge
 
 
 class _Collected:
@@ -99,22 +99,22 @@ def _last(status: Status, name: str) -> float | None:
 
 
 _GAUGES: tuple[tuple[str, str, str, Any], ...] = (
-    ("podium_run_records", "Records read of a log.", "", lambda one: one.records),
+    ("podium_run_records", "Records read of a log.", "", lambda status: status.records),
     ("podium_run_init", "Time since init_start, until run_start.", "seconds",
-     lambda one: _seconds(one.init_minutes)),
+     lambda status: _seconds(status.init_minutes)),
     ("podium_run_init_limit", "Maximum time of the initialization.", "seconds",
-     lambda one: _seconds(one.init_limit)),
+     lambda status: _seconds(status.init_limit)),
     ("podium_run_elapsed", "Time since run_start, until run_stop.", "seconds",
-     lambda one: _seconds(one.run_minutes)),
+     lambda status: _seconds(status.run_minutes)),
     ("podium_run_projected", "Forecast time to train.", "seconds",
-     lambda one: _seconds(one.forecast.minutes) if one.forecast else None),
-    ("podium_run_evaluations", "Evaluations so far.", "", lambda one: len(one.points)),
+     lambda status: _seconds(status.forecast.minutes) if status.forecast else None),
+    ("podium_run_evaluations", "Evaluations so far.", "", lambda status: len(status.points)),
     ("podium_run_position", "Training done at the last evaluation, in the benchmark's unit.", "",
-     lambda one: _last(one, "position")),
+     lambda status: _last(status, "position")),
     ("podium_run_quality", "Quality at the last evaluation.", "",
-     lambda one: _last(one, "quality")),
+     lambda status: _last(status, "quality")),
     ("podium_run_target", "Target quality, if it is one number.", "",
-     lambda one: one.goal.bound if one.goal else None),
-    ("podium_run_missing", "Required keys not logged yet.", "", lambda one: len(one.missing)),
+     lambda status: status.goal.bound if status.goal else None),
+    ("podium_run_missing", "Required keys not logged yet.", "", lambda status: len(status.missing)),
 )  # fmt: skip
 """Name, help, unit and value of each gauge; a run without the value has no sample."""

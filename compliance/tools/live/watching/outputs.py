@@ -106,8 +106,8 @@ class _Printed:
         self.problem = status.problem
         yield from self._evaluations(status)
         # A guard only adds findings, so a count identifies the new ones
-        for found in status.findings[self.findings :]:
-            yield finding_text(found)
+        for finding in status.findings[self.findings :]:
+            yield finding_text(finding)
         self.findings = len(status.findings)
         if status.phase != self.phase:
             self.phase = status.phase
@@ -116,8 +116,8 @@ class _Printed:
     def _evaluations(self, status: Status) -> Iterator[str]:
         for number, point in enumerate(status.points[self.evaluations :], self.evaluations + 1):
             quality = "" if point.quality is None else f": {point.quality:.5g}"
-            where = f"{point.position:,.10g} {status.unit}"
-            yield f"evaluation {number} at {where}, {point.minutes:.1f} min{quality}"
+            position = f"{point.position:,.10g} {status.unit}"
+            yield f"evaluation {number} at {position}, {point.minutes:.1f} min{quality}"
         if len(status.points) > self.evaluations and status.forecast is not None:
             yield f"projected: {projection(status)}"
         self.evaluations = len(status.points)

@@ -29,11 +29,11 @@ Line = tuple[str, str]
 def sparkline(values: Sequence[float | None], blocks: str = BLOCKS) -> str:
     """A small plot of the last values, scaled from lowest to highest, with gaps for no number."""
     # NaN and infinities have no height: their difference from themselves is NaN
-    display_path = [v if v is not None and v - v == 0 else None for v in values][-SPARKS:]
-    known = [value for value in display_path if value is not None]
-    if not known:
+    recent = [v if v is not None and v - v == 0 else None for v in values][-SPARKS:]
+    numbers = [value for value in recent if value is not None]
+    if not numbers:
         return ""
-    low, span = min(known), max(known) - min(known)
+    low, span = min(numbers), max(numbers) - min(numbers)
     top = len(blocks) - 1
 
     def block(value: float | None) -> str:
@@ -41,7 +41,7 @@ def sparkline(values: Sequence[float | None], blocks: str = BLOCKS) -> str:
             return " "
         return blocks[round((value - low) / span * top) if span else top // 2]
 
-    return "".join(map(block, display_path))
+    return "".join(map(block, recent))
 
 
 def page(statuses: Sequence[Status], width: int, height: int, *, plain: bool = False) -> list[Line]:
@@ -51,9 +51,9 @@ def page(statuses: Sequence[Status], width: int, height: int, *, plain: bool = F
     if len(full) <= height:
         return full[:-1]
     rows = [row(status, width, blocks) for status in statuses]
-    rest = height - len(rows) - 1
+    free_lines = height - len(rows) - 1
     worst = [line for s in statuses for line in _findings(s, width) if s.findings]
-    return [*rows[:height], *([("", ""), *worst[:rest]] if rest > 2 and worst else [])]
+    return [*rows[:height], *([("", ""), *worst[:free_lines]] if free_lines > 2 and worst else [])]
 
 
 def row(status: Status, width: int, blocks: str = BLOCKS) -> Line:
@@ -62,7 +62,7 @@ def row(status: Status, width: int, blocks: str = BLOCKS) -> Line:
     if status.points:
         facts.append(plural(len(status.points), "evaluation"))
         facts.append(f"{_quality(status)} {sparkline([p.quality for p in status.points], blocks)}")
-    errors = sum(found.severity is Severity.ERROR for found in _own(status))
+    errors = sum(finding.severity is Severity.ERROR for finding in _own(status))
     facts.append(plural(errors, "error") if errors else "")
     text = "  ".join(fact for fact in facts if fact)
     room = max(8, width - columns(text) - 2)
@@ -74,8 +74,8 @@ def row(status: Status, width: int, blocks: str = BLOCKS) -> Line:
 
 def detail(status: Status, width: int, blocks: str = BLOCKS) -> Iterator[Line]:
     """One run in full."""
-    what = ", ".join(each for each in (status.benchmark, status.division) if each)
-    head = "  ".join(each for each in (clean(status.path), _phase(status), clean(what)) if each)
+    subject = ", ".join(part for part in (status.benchmark, status.division) if part)
+    head = "  ".join(part for part in (clean(status.path), _phase(status), clean(subject)) if part)
     for line in wrap(head, width, "", "  "):
         yield line, "bold"
     if status.problem:
@@ -97,9 +97,9 @@ def _facts(status: Status, blocks: str) -> Iterator[tuple[str, str]]:
     if status.points:
         plot = sparkline([point.quality for point in status.points], blocks)
         target = f"target {status.target}" if status.target else ""
-        yield "quality", "  ".join(each for each in (_quality(status), plot, target) if each)
+        yield "quality", "  ".join(part for part in (_quality(status), plot, target) if part)
     yield "reference", reference(status)
-    missing = [each.key for each in status.missing if not each.too_late]
+    missing = [entry.key for entry in status.missing if not entry.too_late]
     yield "missing", ", ".join(missing)
     yield "too late", "; ".join(status.lost)
 
@@ -151,36 +151,36 @@ def reference(status: Status) -> str:
     if status.margin is None:
         return text
     side = "above" if status.margin >= 0 else "below"
-    what = "this run" if status.reached is not None else "as projected, this run"
-    return f"{text}: {what} is {_count(abs(status.margin))} {side} that"
+    subject = "this run" if status.reached is not None else "as projected, this run"
+    return f"{text}: {subject} is {_count(abs(status.margin))} {side} that"
 
 
 def _count(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.5g}"
 
 
-def finding_text(found: Finding) -> str:
+def finding_text(finding: Finding) -> str:
     """A finding as one sentence."""
-    where = "" if found.line is None else f"line {found.line}: "
+    position = "" if finding.line is None else f"line {finding.line}: "
     # Values of a log may contain control characters
-    return clean(f"{found.severity.value}: {where}{found.message} [{found.id}]")
+    return clean(f"{finding.severity.value}: {position}{finding.message} [{finding.id}]")
 
 
 def _own(status: Status) -> list[Finding]:
     """The findings that are not consequences."""
     marked = mark_consequences(status.findings, Causes())
-    return [found for found in marked if not found.caused_by]
+    return [finding for finding in marked if not finding.caused_by]
 
 
 def _findings(status: Status, width: int) -> Iterator[Line]:
-    ordered = sorted(_own(status), key=lambda found: _RANK[found.severity])
+    ordered = sorted(_own(status), key=lambda finding: _RANK[finding.severity])
     styles = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
-    for found in ordered[:MOST_FINDINGS]:
-        for line in wrap(finding_text(found), width, "  ", "    "):
-            yield line, styles[found.severity]
-    more = len(ordered) - MOST_FINDINGS
-    if more > 0:
-        yield f"  and {more} more", ""
+    for finding in ordered[:MOST_FINDINGS]:
+        for line in wrap(finding_text(finding), width, "  ", "    "):
+            yield line, styles[finding.severity]
+    surplus = len(ordered) - MOST_FINDINGS
+    if surplus > 0:
+        yield f"  and {surplus} more", ""
 
 
 def _wrapped(label: str, text: str, width: int, style: str = "") -> Iterator[Line]:

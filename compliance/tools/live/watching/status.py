@@ -70,17 +70,19 @@ def status_of_run(
 ) -> Status:
     """The status of a run, from its guard."""
     run, context = guard.run, guard.context
-    found = Status(display_path, problem=problem, findings=guard.findings, records=len(run.records))
-    found.phase = _phase(run)
-    found.division = context.division
-    found.benchmark = context.benchmark.name if context.benchmark is not None else ""
+    status = Status(
+        display_path, problem=problem, findings=guard.findings, records=len(run.records)
+    )
+    status.phase = _phase(run)
+    status.division = context.division
+    status.benchmark = context.benchmark.name if context.benchmark is not None else ""
     if run.records:
-        _add_times(found, guard, _clock(run, now_ms))
-        _add_evaluations(found, guard, expected)
-        found.missing = guard.missing()
-        late = (each for each in found.missing if each.too_late)
-        found.lost += [f"{each.key} must come before {each.too_late}" for each in late]
-    return found
+        _add_times(status, guard, _clock(run, now_ms))
+        _add_evaluations(status, guard, expected)
+        status.missing = guard.missing()
+        late = (entry for entry in status.missing if entry.too_late)
+        status.lost += [f"{entry.key} must come before {entry.too_late}" for entry in late]
+    return status
 
 
 def _phase(run: Run) -> Phase:
@@ -103,33 +105,33 @@ def _clock(run: Run, now_ms: float) -> float:
     return now_ms if 0 <= now_ms - last < CLOCKS_AGREE_MS else last
 
 
-def _add_times(found: Status, guard: Guard, now_ms: float) -> None:
+def _add_times(status: Status, guard: Guard, now_ms: float) -> None:
     run = guard.run
     began = [record.time_ms for record in run.of("init_start")]
     start, stop, ready = run.first("run_start"), run.first("run_stop"), run.first("init_stop")
-    found.init_limit = init_limit(guard.context) if guard.is_constant else None
+    status.init_limit = init_limit(guard.context) if guard.is_constant else None
     if began:
         ended = ready or start
         until = ended.time_ms if ended is not None else now_ms
         # If several are logged, the limit counts from the first init_start
-        found.init_minutes = (until - min(began)) / MINUTE_MS
-        if ended is None and found.init_limit and found.init_minutes > found.init_limit:
-            found.lost.append(f"init_stop within {found.init_limit:g} min of init_start")
+        status.init_minutes = (until - min(began)) / MINUTE_MS
+        if ended is None and status.init_limit and status.init_minutes > status.init_limit:
+            status.lost.append(f"init_stop within {status.init_limit:g} min of init_start")
     if start is not None:
         until = stop.time_ms if stop is not None else now_ms
-        found.run_minutes = (until - start.time_ms) / MINUTE_MS
+        status.run_minutes = (until - start.time_ms) / MINUTE_MS
     ended_as = status_of(run)
-    found.status = str(ended_as[1]) if ended_as is not None else ""
+    status.status = str(ended_as[1]) if ended_as is not None else ""
 
 
-def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
+def _add_evaluations(status: Status, guard: Guard, expected: Expected) -> None:
     run, context = guard.run, guard.context
     target, due = target_of(context), _due(guard)
     names = members_for(due.unit if due is not None else expected.unit)
-    found.goal = goal_of(target)
+    status.goal = goal_of(target)
     if target is not None:
-        wanted = target.some if found.goal is None else (found.goal.constraint,)
-        found.target = " and ".join(each.expected(run) for each in wanted)
+        constraints = target.some if status.goal is None else (status.goal.constraint,)
+        status.target = " and ".join(constraint.expected(run) for constraint in constraints)
         # The guard's readings of this run set these flags and do not reset them
         run.ordered = run.exact = False
         if context.offline:
@@ -137,24 +139,24 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
         else:
             reached = first_passing(run, target, evaluations(run))
         if reached is not None:
-            at = position(run.records[reached], names)
-            found.reached = at[1] if at is not None else None
-    found.points = _points(run, names)
-    found.unit = {"samples_count": "samples", "epoch_num": "epochs", "step_num": "steps"}.get(
+            progress = position(run.records[reached], names)
+            status.reached = progress[1] if progress is not None else None
+    status.points = _points(run, names)
+    status.unit = {"samples_count": "samples", "epoch_num": "epochs", "step_num": "steps"}.get(
         _unit(run, names), ""
     )
-    found.expected = expected
-    if due is not None and found.phase != "stopped":
-        found.next_due = _next(found.points, due)
-    done = found.phase == "stopped" or found.reached is not None
+    status.expected = expected
+    if due is not None and status.phase != "stopped":
+        status.next_due = _next(status.points, due)
+    is_finished = status.phase == "stopped" or status.reached is not None
     # Checkpoints evaluated after the run say nothing about the pace of training
-    if not done and "run_start" in run.where and not context.offline:
-        found.forecast = forecast(found.points, expected, found.goal, due)
-    end = found.reached
-    if end is None and found.forecast is not None:
-        end = found.forecast.position
+    if not is_finished and "run_start" in run.where and not context.offline:
+        status.forecast = forecast(status.points, expected, status.goal, due)
+    end = status.reached
+    if end is None and status.forecast is not None:
+        end = status.forecast.position
     if end is not None and expected.minimum is not None:
-        found.margin = end - expected.minimum
+        status.margin = end - expected.minimum
 
 
 def _due(guard: Guard) -> Due | None:
@@ -166,22 +168,22 @@ def _due(guard: Guard) -> Due | None:
 
 def _unit(run: Run, names: tuple[str, ...]) -> str:
     for index in evaluations(run)[:1]:
-        found = position(run.records[index], names)
-        return found[0] if found is not None else ""
+        progress = position(run.records[index], names)
+        return progress[0] if progress is not None else ""
     return ""
 
 
 def _points(run: Run, names: tuple[str, ...]) -> list[Point]:
     """Evaluations in the order of training; several metrics of one position count once."""
     start = run.first("run_start")
-    found: dict[float, Point] = {}
+    points: dict[float, Point] = {}
     for index in evaluations(run):
         record = run.records[index]
-        at = position(record, names)
-        if at is not None:
+        progress = position(record, names)
+        if progress is not None:
             minutes = 0.0 if start is None else (record.time_ms - start.time_ms) / MINUTE_MS
-            found.setdefault(at[1], Point(at[1], minutes, as_number(record.value)))
-    return [found[position] for position in sorted(found)]
+            points.setdefault(progress[1], Point(progress[1], minutes, as_number(record.value)))
+    return [points[position] for position in sorted(points)]
 
 
 def _next(points: list[Point], due: Due) -> float | None:

@@ -151,9 +151,9 @@ class Watched:
         if benchmark is None:
             return Expected(reason="the benchmark is not known yet")
         division, batch = guard.context.division, guard.run.number("global_batch_size")
-        known = (benchmark.name, division, batch)
-        if self._expected is None or self._expected[0] != known:
+        key = (benchmark.name, division, batch)
+        if self._expected is None or self._expected[0] != key:
             rules, profile = self.choice.rules, self.options.profile
             expected = reference_at(rules, benchmark.name, division, batch, profile)
-            self._expected = (known, expected)
+            self._expected = (key, expected)
         return self._expected[1]

@@ -83,26 +83,26 @@ def _quoted(text: str) -> str:
 
 def refuse_odd_alternates(objects: Path) -> None:
     """Raise UsageFault if an object store has an alternate that git cannot read safely."""
-    waiting, known = [(objects, 0)], {os.path.realpath(objects)}
+    waiting, visited = [(objects, 0)], {os.path.realpath(objects)}
     while waiting:
-        place, depth = waiting.pop()
+        store, depth = waiting.pop()
         if depth:
-            refuse_odd_files(place)
-        if not os.path.lexists(place / "info/alternates"):
+            refuse_odd_files(store)
+        if not os.path.lexists(store / "info/alternates"):
             continue
         if depth == _ALTERNATES:
-            raise UsageFault(f"{clean(str(place))} exceeds {_ALTERNATES} levels of alternates")
-        for line in read_small(place / "info/alternates", _LISTS_BYTES).split(b"\n"):
+            raise UsageFault(f"{clean(str(store))} exceeds {_ALTERNATES} levels of alternates")
+        for line in read_small(store / "info/alternates", _LISTS_BYTES).split(b"\n"):
             if not line or line.startswith(b"#"):
                 continue
-            found = Path(os.path.realpath(place / os.fsdecode(line)))
-            if line.startswith(b'"') or not found.is_dir():
+            alternate = Path(os.path.realpath(store / os.fsdecode(line)))
+            if line.startswith(b'"') or not alternate.is_dir():
                 raise UsageFault(
-                    f"{clean(str(place / 'info/alternates'))} does not name a folder of objects"
+                    f"{clean(str(store / 'info/alternates'))} does not name a folder of objects"
                 )
-            if str(found) not in known:
-                known.add(str(found))
-                waiting.append((found, depth + 1))
+            if str(alternate) not in visited:
+                visited.add(str(alternate))
+                waiting.append((alternate, depth + 1))
 
 
 def local_repository(path: Path) -> Path:
@@ -116,12 +116,12 @@ def local_repository(path: Path) -> Path:
 
 def refuse_hooks(path: Path, inner: Path, settings: CloneSettings) -> None:
     """Raise UsageFault for a repository with hooks: podium does not run them, but one may veto."""
-    found = ["core.hooksPath"] if settings.hooks else []
+    hooks = ["core.hooksPath"] if settings.hooks else []
     with suppress(OSError):
         names = (name for name in os.listdir(inner / "hooks") if not name.endswith(".sample"))
-        found += sorted(name for name in names if os.access(inner / "hooks" / name, os.X_OK))
-    if found:
+        hooks += sorted(name for name in names if os.access(inner / "hooks" / name, os.X_OK))
+    if hooks:
         raise UsageFault(
-            f"the remote {clean(str(path))} has a hook ({clean(found[0])}), which podium does not "
+            f"the remote {clean(str(path))} has a hook ({clean(hooks[0])}), which podium does not "
             "run; use `git push`"
         )

@@ -83,8 +83,8 @@ class Clone:
         """Refuse a clone with an unfinished operation, an unknown committer, or no commit."""
         for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD"):
             if (self.inner / name).exists():
-                what = name.split("-")[0].split("_")[0].lower()
-                raise UsageFault(f"{self.root} is in the middle of a {what}; finish it first")
+                operation = name.split("-")[0].split("_")[0].lower()
+                raise UsageFault(f"{self.root} is in the middle of a {operation}; finish it first")
         if not self.succeeds("var", "GIT_COMMITTER_IDENT"):
             raise UsageFault("git does not know the committer; set user.name and user.email")
         if not self.succeeds("rev-parse", "--verify", "--quiet", "HEAD^{commit}"):
@@ -95,17 +95,17 @@ class Clone:
         refuse_odd_names(self.root)
         # With -z no name is quoted; a rename would have two parts. To look into a submodule, git
         # would start another git with the configuration of the submodule
-        how = ("-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
-        text = self.run("status", "--porcelain=v1", *how)
+        options = ("-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+        text = self.run("status", "--porcelain=v1", *options)
         return [part[3:] for part in text.split("\0") if part]
 
     def dirty(self, folder: str, branch: str) -> bool:
         """Whether the folder has changes; refuses changes elsewhere or on another branch."""
         changed = self.changed()
-        own = [path for path in changed if path.startswith(f"{folder}/")]
-        if len(own) < len(changed) or (own and self.head() != branch):
+        folder_changes = [path for path in changed if path.startswith(f"{folder}/")]
+        if len(folder_changes) < len(changed) or (folder_changes and self.head() != branch):
             self.refuse_changed()
-        return bool(own)
+        return bool(folder_changes)
 
     def refuse_changed(self) -> None:
         """Refuse a clone with uncommitted changes."""
@@ -142,8 +142,8 @@ class Clone:
         """Fetch from the remote."""
         remote = self.remote()
         remote.refuse_redirects()
-        how = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head")
-        self.run("fetch", *how, self._address(), *remote.heads)
+        options = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head")
+        self.run("fetch", *options, self._address(), *remote.heads)
 
     def _address(self, *options: str) -> str:
         """The address for git: the name of the remote, or a replacement of a local repository."""
@@ -160,17 +160,17 @@ class Clone:
         A new branch starts at the remote's branch of that name, else at the remote's main branch,
         else at the clone's HEAD.
         """
-        own, remote = f"refs/heads/{branch}", self.git.remote.name if self.git.remote else ""
-        theirs = f"refs/remotes/{remote}/{branch}"
-        if self.succeeds("symbolic-ref", "--quiet", own):
+        local_ref, remote = f"refs/heads/{branch}", self.git.remote.name if self.git.remote else ""
+        remote_ref = f"refs/remotes/{remote}/{branch}"
+        if self.succeeds("symbolic-ref", "--quiet", local_ref):
             raise UsageFault(f"the clone's branch {branch} is a link to another one; delete it")
-        if self._has(own):
+        if self._has(local_ref):
             self.run("checkout", "--quiet", branch)
             # Fast-forward only: if both sides have commits, the push combines them
-            if self._has(theirs) and self.is_ancestor(own, theirs):
-                self.run("merge", "--quiet", "--ff-only", theirs)
+            if self._has(remote_ref) and self.is_ancestor(local_ref, remote_ref):
+                self.run("merge", "--quiet", "--ff-only", remote_ref)
             return False
-        refs = (theirs, f"refs/remotes/{remote}/HEAD", "HEAD")
+        refs = (remote_ref, f"refs/remotes/{remote}/HEAD", "HEAD")
         begin = next(ref for ref in refs if ref == "HEAD" or self._has(ref))
         # Without --no-track, git makes the remote's main branch the upstream of this branch
         self.run("checkout", "--quiet", "--no-track", "-b", branch, begin)
@@ -205,13 +205,13 @@ class Clone:
         # -f, because .gitignore must not keep logs out
         self.run("add", "-A", "-f", "--", folder, env=env)
         listing = self.run("ls-files", "-s", "-z", "--", folder, env=env)
-        listed = list(_listed(listing))
-        for oid, path in listed:
+        entries = list(_listed(listing))
+        for oid, path in entries:
             if blob_id(work / path, len(oid)) != oid:
                 raise _altered(path, "text, eol, ident, working-tree-encoding")
-        text = "".join(f"{path}\0" for _, path in listed).encode("utf-8", "surrogateescape")
-        found = self.run("check-attr", "-z", "--cached", "--stdin", "filter", env=env, text=text)
-        parts = found.split("\0")
+        text = "".join(f"{path}\0" for _, path in entries).encode("utf-8", "surrogateescape")
+        output = self.run("check-attr", "-z", "--cached", "--stdin", "filter", env=env, text=text)
+        parts = output.split("\0")
         for path, name in zip(parts[::3], parts[2::3], strict=False):
             # Not run here, but the user's next `git add` would change the content
             if name in self.git.user_filters:
@@ -231,9 +231,9 @@ class Clone:
 
     def verify_commit(self, folder: str) -> None:
         """Raise UsageFault if the commit differs from the files of the folder."""
-        if found := self.differing_from_head([folder]):
+        if paths := self.differing_from_head([folder]):
             raise UsageFault(
-                f"{clean(found[0])} differs from the commit that git created; nothing was "
+                f"{clean(paths[0])} differs from the commit that git created; nothing was "
                 "pushed: pack into a new clone"
             )
 
@@ -254,10 +254,10 @@ class Clone:
 
     def bring_up(self, branch: str) -> bool:
         """Rebase the branch onto the remote's; whether the remote had new commits."""
-        theirs = f"refs/remotes/{self.remote().name}/{branch}"
-        if not self._has(theirs) or self.is_ancestor(theirs, "HEAD"):
+        remote_ref = f"refs/remotes/{self.remote().name}/{branch}"
+        if not self._has(remote_ref) or self.is_ancestor(remote_ref, "HEAD"):
             return False
-        if not self.succeeds("rebase", "--quiet", theirs):
+        if not self.succeeds("rebase", "--quiet", remote_ref):
             self.succeeds("rebase", "--abort")
             raise UsageFault(
                 f"{branch} has new commits on the remote, and both sides changed the same files; "
@@ -294,13 +294,14 @@ class Clone:
         """The changes of HEAD since it branched off a ref; raises UsageFault for an unknown ref."""
         since = f"{self.oid_of(ref)}...HEAD"
         # The history counts only if each commit matches its id
-        listed = self.run("rev-list", "--boundary", since).split()
-        self.objects.verify([oid.removeprefix("-") for oid in listed])
+        commits = self.run("rev-list", "--boundary", since).split()
+        self.objects.verify([oid.removeprefix("-") for oid in commits])
         # Three dots: since the common ancestor, without the changes of others on the other side
-        how = (*NO_PROGRAMS, "--name-status", "--no-renames", "-z")
-        parts = [part for part in self.run("diff", *how, since).split("\0") if part]
+        options = (*NO_PROGRAMS, "--name-status", "--no-renames", "-z")
+        parts = [part for part in self.run("diff", *options, since).split("\0") if part]
         return [
-            PathChange(how[:1], path) for how, path in zip(parts[::2], parts[1::2], strict=True)
+            PathChange(status[:1], path)
+            for status, path in zip(parts[::2], parts[1::2], strict=True)
         ]
 
     def large_blobs(self, ref: str, limit: int) -> Iterator[tuple[str, int]]:
@@ -308,12 +309,12 @@ class Clone:
         since = f"{self.oid_of(ref)}..HEAD"
         # git omits files of at least this size; a file of exactly the limit is allowed
         larger = (f"--filter=blob:limit={limit + 1}", "--filter-print-omitted")
-        listed = self.run("rev-list", "--objects", *larger, since).splitlines()
-        large = {line[1:] for line in listed if line.startswith("~")}
+        lines = self.run("rev-list", "--objects", *larger, since).splitlines()
+        large = {line[1:] for line in lines if line.startswith("~")}
         if not large:
             return
-        every = self.run("rev-list", "--objects", since).splitlines()
-        for oid, _, path in (line.partition(" ") for line in every):
+        objects = self.run("rev-list", "--objects", since).splitlines()
+        for oid, _, path in (line.partition(" ") for line in objects):
             if oid in large:
                 yield path, int(self.run("cat-file", "-s", oid))
 

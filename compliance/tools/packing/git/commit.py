@@ -133,11 +133,11 @@ class _Review:
         clone = self.clone
         for _ in range(PUSHES):
             # The commit to return to if the check rejects both sides together
-            own = clone.commit_id()
+            own_commit = clone.commit_id()
             if clone.bring_up(self.branch):
                 together = remade(self.job, self.plan, self.target)
                 if together.state == "rejected":
-                    clone.reset(own)
+                    clone.reset(own_commit)
                     raise UsageFault(
                         f"{self.branch} has new commits on the remote, and the check rejects the "
                         "combined tree; nothing was pushed"
@@ -162,9 +162,9 @@ def _lines(receipt: Receipt) -> Iterator[str]:
     results = plural(len(receipt.results), "result")
     yield f"{receipt.submitter}: {rules.usage} {rules.round}, {results}"
     yield ""
-    for one in receipt.results:
-        score = f"{number(one.score)} minutes" if one.score is not None else "no score"
-        yield f"{one.path}: {one.division or 'no division'}, {one.verdict}, {score}"
+    for result in receipt.results:
+        score = f"{number(result.score)} minutes" if result.score is not None else "no score"
+        yield f"{result.path}: {result.division or 'no division'}, {result.verdict}, {score}"
     yield ""
     forced = " (forced)" if receipt.forced else ""
     yield (

@@ -31,9 +31,9 @@ def differing(
             deeper: list[tuple[str, str]] = []
             files: list[tuple[str, Entry]] = []
             for prefix, oid in level:
-                here = _Place(prefix, trees[oid], names if not prefix else None)
-                yield from here.one_sided(root, deeper, files)
-            same = pool.map(lambda each: is_same(root / each[0], each[1]), files)
+                place = _Place(prefix, trees[oid], names if not prefix else None)
+                yield from place.one_sided(root, deeper, files)
+            same = pool.map(lambda pair: is_same(root / pair[0], pair[1]), files)
             yield from (path for (path, _), equal in zip(files, same, strict=True) if not equal)
             level = deeper
 
@@ -53,10 +53,10 @@ class _Place:
         missing = {os.fsdecode(name): entry for name, entry in self.tree.items()}
         if self.names is not None:
             missing = {name: missing[name] for name in missing if name in self.names}
-        for each in self._found(root):
-            path = self.prefix + each.name
-            entry = missing.pop(each.name, None)
-            folder = each.is_dir(follow_symlinks=False)
+        for child in self._found(root):
+            path = self.prefix + child.name
+            entry = missing.pop(child.name, None)
+            folder = child.is_dir(follow_symlinks=False)
             if entry is None:
                 yield from _files_in(root, path) if folder else (path,)
             elif folder and entry.mode == FOLDER:
@@ -70,23 +70,23 @@ class _Place:
     def _found(self, root: Path) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(root / self.prefix) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                children = sorted(entries, key=lambda entry: entry.name)
         except OSError:
             # All files that git has there count as deleted; the check then reports the reason
             return []
         if self.names is not None:
-            return [each for each in found if each.name in self.names]
-        return [each for each in found if self.prefix or each.name != ".git"]
+            return [child for child in children if child.name in self.names]
+        return [child for child in children if self.prefix or child.name != ".git"]
 
 
 def _files_in(root: Path, folder: str) -> Iterator[str]:
     """The files in a new folder, or the folder itself if it is empty."""
     empty = True
-    for place, folders, names in os.walk(root / folder):
-        links = (name for name in folders if os.path.islink(os.path.join(place, name)))
+    for parent, folders, names in os.walk(root / folder):
+        links = (name for name in folders if os.path.islink(os.path.join(parent, name)))
         for name in (*names, *links):
             empty = False
-            yield os.path.relpath(os.path.join(place, name), root)
+            yield os.path.relpath(os.path.join(parent, name), root)
     if empty:
         yield folder
 

@@ -37,19 +37,21 @@ def find_directory(path: Path, *, above: bool) -> GitDirectory:
     if not path.exists():
         raise UsageFault(f"{path} does not exist; expected a clone of the review repository")
     start = path.resolve()
-    places = [start, *start.parents] if above else [start]
-    root = next((place for place in places if os.path.lexists(place / ".git")), None)
+    candidates = [start, *start.parents] if above else [start]
+    root = next(
+        (candidate for candidate in candidates if os.path.lexists(candidate / ".git")), None
+    )
     if root is None:
         if is_git_folder(start):
             raise UsageFault(f"{path} is a bare repository; expected a clone with a work tree")
         raise UsageFault(f"{path} is not a clone; expected a clone of the review repository")
-    found = _resolved(root)
-    for folder in {found.own, found.common}:
+    directory = _resolved(root)
+    for folder in {directory.own, directory.common}:
         refuse_odd_files(folder)
-    if not (is_git_folder(found.common) and os.path.lexists(found.own / "HEAD")):
+    if not (is_git_folder(directory.common) and os.path.lexists(directory.own / "HEAD")):
         raise UsageFault(f"{root} is not a clone; expected a clone of the review repository")
-    _refuse_foreign(found)
-    return found
+    _refuse_foreign(directory)
+    return directory
 
 
 def is_git_folder(folder: Path) -> bool:
@@ -66,13 +68,15 @@ def _resolved(root: Path) -> GitDirectory:
         return GitDirectory(root, inner, inner)
     if not stat.S_ISREG(mode):
         raise UsageFault(f"{inner} is {_kind(mode)}; expected a folder")
-    own = _named_by(inner, "gitdir: ", root)
+    own_folder = _named_by(inner, "gitdir: ", root)
     # A linked work tree and its repository name each other. Any other file could point to an
     # unrelated repository
-    if (own / "commondir").is_file() and _named_by(own / "gitdir", "", own) == inner:
-        common = _named_by(own / "commondir", "", own)
-        if own.parent == common / "worktrees":
-            return GitDirectory(root, own, common)
+    if (own_folder / "commondir").is_file() and _named_by(
+        own_folder / "gitdir", "", own_folder
+    ) == inner:
+        common = _named_by(own_folder / "commondir", "", own_folder)
+        if own_folder.parent == common / "worktrees":
+            return GitDirectory(root, own_folder, common)
     raise UsageFault(f"{inner} points to another repository; use a clone or a linked work tree")
 
 
@@ -82,9 +86,9 @@ def _named_by(file: Path, prefix: str, base: Path) -> Path:
     start = prefix.encode()
     if not content.startswith(start) or b"\0" in content:
         raise UsageFault(f"{file} does not name a folder")
-    named = os.fsdecode(content.removeprefix(start))
+    target = os.fsdecode(content.removeprefix(start))
     # The last name is not resolved: it may be `.git`, whose kind is checked
-    path = Path(os.path.abspath(base / named))
+    path = Path(os.path.abspath(base / target))
     return path.parent.resolve() / path.name
 
 
@@ -112,8 +116,8 @@ def refuse_odd_files(folder: Path) -> None:
     for entry in _entries(folder, top=True):
         mode = entry.stat(follow_symlinks=False).st_mode
         # Opening a socket fails at once, so git cannot hang on it
-        odd = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISSOCK(mode))
-        if odd and not (stat.S_ISLNK(mode) and _leads_inside(entry.path, folder)):
+        is_special = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISSOCK(mode))
+        if is_special and not (stat.S_ISLNK(mode) and _leads_inside(entry.path, folder)):
             raise UsageFault(f"{clean(entry.path)} is {_kind(mode)}; git is not run on it")
 
 
@@ -130,16 +134,16 @@ def _entries(folder: Path, *, top: bool) -> Iterator[os.DirEntry[str]]:
     """The entries below a folder, except those that git does not open."""
     waiting = [(str(folder), top)]
     while waiting:
-        place, first = waiting.pop()
+        parent, first = waiting.pop()
         try:
-            with os.scandir(place) as found:
-                entries = list(found)
+            with os.scandir(parent) as iterator:
+                entries = list(iterator)
         except OSError as error:
-            raise UsageFault(f"{clean(place)} cannot be read: {error.strerror}") from None
+            raise UsageFault(f"{clean(parent)} cannot be read: {error.strerror}") from None
         for entry in entries:
             if first and (entry.name in _UNREAD or entry.name.startswith(PREFIX)):
                 continue
-            if not top and entry.name == ".git" and place == str(folder):
+            if not top and entry.name == ".git" and parent == str(folder):
                 continue
             yield entry
             if entry.is_dir(follow_symlinks=False):
@@ -172,29 +176,29 @@ def _kind(mode: int) -> str:
 # --- the owner ---
 
 
-def _refuse_foreign(found: GitDirectory) -> None:
+def _refuse_foreign(directory: GitDirectory) -> None:
     """Refuse a clone of another user, as git does, unless the user's safe.directory names it."""
     users = {os.geteuid()}
     sudo = os.environ.get("SUDO_UID", "")
     if users == {0} and sudo.isdecimal():
         users.add(int(sudo))
-    folders = (found.root, found.own, found.common)
+    folders = (directory.root, directory.own, directory.common)
     if all(os.stat(folder).st_uid in users for folder in folders):
         return
-    done = run_git(
+    result = run_git(
         ("config", "-z", "--get-all", "safe.directory"),
-        folder=found.root,
+        folder=directory.root,
         variables=NO_REPOSITORY,
         seconds=READING_SECONDS,
     )
     safe: list[str] = []
-    for value in done.output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+    for value in result.output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
         # An empty value clears the list
         safe = [*safe, value] if value else []
-    if not any(_covers(value, found.root) for value in safe):
+    if not any(_covers(value, directory.root) for value in safe):
         raise UsageFault(
-            f"dubious ownership of {found.root}: it belongs to another user; to trust it, run "
-            f"`git config --global --add safe.directory {found.root}`"
+            f"dubious ownership of {directory.root}: it belongs to another user; to trust it, run "
+            f"`git config --global --add safe.directory {directory.root}`"
         )
 
 
@@ -202,5 +206,5 @@ def _covers(value: str, root: Path) -> bool:
     if value == "*":
         return True
     above = value.endswith("/*")
-    named = Path(os.path.expanduser(value.removesuffix("/*"))).resolve()
-    return root == named or (above and named in root.parents)
+    trusted = Path(os.path.expanduser(value.removesuffix("/*"))).resolve()
+    return root == trusted or (above and trusted in root.parents)

@@ -63,13 +63,13 @@ class IsolatedGit:
     @cached_property
     def settings(self) -> CloneSettings:
         """The supported part of the clone's configuration."""
-        found = clone_settings(self.directory)
-        if found.includes and not self.read_only:
+        settings = clone_settings(self.directory)
+        if settings.includes and not self.read_only:
             raise UsageFault(
-                f"the clone's configuration includes another file ({clean(found.includes)}); "
+                f"the clone's configuration includes another file ({clean(settings.includes)}); "
                 "remove this from .git/config"
             )
-        return found
+        return settings
 
     @cached_property
     def remote(self) -> Remote | None:
@@ -97,10 +97,10 @@ class IsolatedGit:
         self, words: Sequence[str], text: bytes = b"", *, variables: Mapping[str, str] | None = None
     ) -> bytes:
         """The output of a git command; raises UsageFault with the line that states the error."""
-        done = self.run(words, variables=variables, text=text)
-        if done.status:
-            raise UsageFault(f"git {words[0]} failed: {reason(done.errors)}")
-        return done.output
+        result = self.run(words, variables=variables, text=text)
+        if result.status:
+            raise UsageFault(f"git {words[0]} failed: {reason(result.errors)}")
+        return result.output
 
     def lend_remote(self, path: Path) -> Path:
         """A replacement for a repository on this machine, to fetch from and to push to.
@@ -108,14 +108,14 @@ class IsolatedGit:
         In a fetch or a push, git uses the settings of that repository like those of a clone. The
         repository may come from the same untrusted source as the clone.
         """
-        found = self._lent.folder / "remote"
-        if not found.exists():
+        replacement = self._lent.folder / "remote"
+        if not replacement.exists():
             inner = local_repository(path)
             settings = clone_settings(GitDirectory(inner, inner, inner))
             refuse_hooks(path, inner, settings)
-            found.mkdir()
-            lend_whole(found, inner, settings)
-        return found
+            replacement.mkdir()
+            lend_whole(replacement, inner, settings)
+        return replacement
 
     @cached_property
     def _lent(self) -> _Lent:
@@ -123,8 +123,8 @@ class IsolatedGit:
         section = self.remote.section(self.directory.root) if self.remote else ""
         lend(folder, self.directory.common, self.settings, remote=section)
         variables = self._variables(folder)
-        where = self.directory.root
-        version = run_git(("version",), folder=where, variables=variables, seconds=READING_SECONDS)
+        root = self.directory.root
+        version = run_git(("version",), folder=root, variables=variables, seconds=READING_SECONDS)
         refuse_old(version.output.decode("utf-8", "replace"))
         user = UserSettings() if self.read_only else self._user_settings(folder)
         pairs = [*DEFAULTS, *user.pairs, *self.settings.identity, *CONSTANTS]
@@ -132,31 +132,31 @@ class IsolatedGit:
 
     def _new_folder(self) -> Path:
         if self.read_only:
-            place = Path(tempfile.gettempdir())
-            target = place / "podium-git"
+            parent = Path(tempfile.gettempdir())
+            target = parent / "podium-git"
         else:
             # Leftovers of a killed call are recognized by their location; no tree has this name
-            target, place = self.directory.root / ".git", self.directory.own
-        remove_disposable(target, place)
+            target, parent = self.directory.root / ".git", self.directory.own
+        remove_disposable(target, parent)
         try:
-            folder = self._open.enter_context(staging(target, place, draft=True)) / "common"
+            folder = self._open.enter_context(staging(target, parent, draft=True)) / "common"
             folder.mkdir()
         except OSError as error:
-            raise UsageFault(f"{place} cannot be written to: {error.strerror}") from None
+            raise UsageFault(f"{parent} cannot be written to: {error.strerror}") from None
         return folder
 
     def _user_settings(self, folder: Path) -> UserSettings:
         # With the clone's folder, which the user's conditions may name, but not its settings
         variables = self._places(folder)
-        done = run_git(
+        result = run_git(
             ("config", "--list", "--show-scope", "-z"),
             folder=self.directory.root,
             variables=variables,
             seconds=READING_SECONDS,
         )
-        if done.status:
-            raise UsageFault(f"git config failed: {reason(done.errors)}")
-        return user_settings(done.output)
+        if result.status:
+            raise UsageFault(f"git config failed: {reason(result.errors)}")
+        return user_settings(result.output)
 
     def _places(self, folder: Path) -> dict[str, str]:
         return {

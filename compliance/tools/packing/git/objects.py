@@ -43,11 +43,11 @@ class Objects:
         """The tree of a commit, or of the commit that a tag points to; raises UsageFault."""
         for _ in range(_TAGS):
             kind, content = self._read([oid])[oid]
-            wanted = {"commit": rb"tree ", "tag": rb"object "}.get(kind)
-            found = wanted and re.match(wanted + rb"([0-9a-f]{40,64})\n", content)
-            if not found:
+            prefix = {"commit": rb"tree ", "tag": rb"object "}.get(kind)
+            match = prefix and re.match(prefix + rb"([0-9a-f]{40,64})\n", content)
+            if not match:
                 break
-            oid = found[1].decode()
+            oid = match[1].decode()
             if kind == "commit":
                 return oid
         raise UsageFault(f"{oid} is not a commit")
@@ -59,29 +59,29 @@ class Objects:
 
     def trees(self, oids: Sequence[str]) -> dict[str, Tree]:
         """Trees by their ids."""
-        every = list(dict.fromkeys(oids))
-        found: dict[str, Tree] = {}
-        for start in range(0, len(every), _AT_ONCE):
-            for oid, (kind, content) in self._read(every[start : start + _AT_ONCE]).items():
+        unique = list(dict.fromkeys(oids))
+        trees: dict[str, Tree] = {}
+        for start in range(0, len(unique), _AT_ONCE):
+            for oid, (kind, content) in self._read(unique[start : start + _AT_ONCE]).items():
                 if kind != "tree":
                     raise UsageFault(f"the object {oid} in the clone is not a tree")
-                found[oid] = dict(_entries(content, len(oid) // 2))
-        return found
+                trees[oid] = dict(_entries(content, len(oid) // 2))
+        return trees
 
     def _read(self, oids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         text = "".join(f"{oid}\n" for oid in oids).encode()
-        output, place, found = self._ask(("cat-file", "--batch"), text), 0, {}
+        output, position, objects = self._ask(("cat-file", "--batch"), text), 0, {}
         for oid in oids:
-            header = _HEADER.match(output, place)
+            header = _HEADER.match(output, position)
             if header is None or header[1].decode() != oid:
                 raise UsageFault(f"{oid} is not in the clone; fetch it")
             kind, size = header[2].decode(), int(header[3])
             content = output[header.end() : header.end() + size]
-            place = header.end() + size + 1
+            position = header.end() + size + 1
             if object_id(kind, content, len(oid)) != oid:
                 raise UsageFault(f"the object {oid} in the clone is damaged; run `git fsck`")
-            found[oid] = kind, content
-        return found
+            objects[oid] = kind, content
+        return objects
 
 
 def hasher(digits: int) -> hashlib._Hash:
@@ -98,11 +98,11 @@ def object_id(kind: str, content: bytes, digits: int) -> str:
 
 
 def _entries(content: bytes, width: int) -> Iterator[tuple[bytes, Entry]]:
-    place = 0
-    while place < len(content):
-        space = content.index(b" ", place)
+    position = 0
+    while position < len(content):
+        space = content.index(b" ", position)
         end = content.index(b"\0", space)
         oid = content[end + 1 : end + 1 + width].hex()
-        mode = content[place:space].decode("ascii").lstrip("0")
+        mode = content[position:space].decode("ascii").lstrip("0")
         yield content[space + 1 : end], Entry(mode, oid)
-        place = end + 1 + width
+        position = end + 1 + width

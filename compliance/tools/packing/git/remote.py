@@ -35,18 +35,18 @@ class Remote:
 
     def address(self, root: Path) -> str:
         """An https or ssh address, or the absolute path of a local one; raises UsageFault."""
-        found = self.values["url"]
-        if len(found) != 1:
+        addresses = self.values["url"]
+        if len(addresses) != 1:
             raise UsageFault(
-                f"the clone's remote {self.name} has {len(found)} addresses; expected one"
+                f"the clone's remote {self.name} has {len(addresses)} addresses; expected one"
             )
-        return plain_address(found[0], root)
+        return plain_address(addresses[0], root)
 
     @property
     def heads(self) -> Sequence[str]:
         """The refspecs for fetching branches."""
-        found = [spec for spec in self.values.get("fetch", ()) if _plain_heads(spec, self.name)]
-        return found or (f"+refs/heads/*:refs/remotes/{self.name}/*",)
+        heads = [spec for spec in self.values.get("fetch", ()) if _plain_heads(spec, self.name)]
+        return heads or (f"+refs/heads/*:refs/remotes/{self.name}/*",)
 
     def refuse_redirects(self) -> None:
         """Refuse a remote for which `git push` would not do the same as podium."""
@@ -64,15 +64,15 @@ class Remote:
         except UsageFault:
             # Most calls use no remote; those that do report the error
             return ""
-        found = remote_section(self.name, {"url": address})
+        section = remote_section(self.name, {"url": address})
         # From a folder, git would fetch with the settings of the repository there
         if not self.partial or local_path(address, root) is not None:
-            return found
-        asked = self.values.get("partialclonefilter", ("",))[-1]
-        promises = asked if _PARTIAL.fullmatch(asked) else "blob:none"
+            return section
+        clone_filter = self.values.get("partialclonefilter", ("",))[-1]
+        promises = clone_filter if _PARTIAL.fullmatch(clone_filter) else "blob:none"
         values = {"promisor": "true", "partialclonefilter": promises}
         extension = f"[extensions]\n\tpartialclone = {self.name}\n"
-        return found + remote_section(self.name, values) + extension
+        return section + remote_section(self.name, values) + extension
 
 
 def remote_name(settings: CloneSettings) -> str:
@@ -117,9 +117,9 @@ def local_path(address: str, root: Path) -> Path | None:
 
 
 def _refused(address: str) -> UsageFault:
-    shown = clean(re.sub(r"://[^/\s@]+@", "://", address))
+    safe_address = clean(re.sub(r"://[^/\s@]+@", "://", address))
     return UsageFault(
-        f"the remote's address is {shown or 'empty'}; expected https, ssh, or a folder"
+        f"the remote's address is {safe_address or 'empty'}; expected https, ssh, or a folder"
     )
 
 

@@ -119,8 +119,8 @@ class UserSettings:
 
 def refuse_old(version: str) -> None:
     """Raise UsageFault for a version of git that cannot be isolated from a clone's settings."""
-    found = re.search(r"(\d+)\.(\d+)", version)
-    if found is None or (int(found[1]), int(found[2])) < _OLDEST:
+    match = re.search(r"(\d+)\.(\d+)", version)
+    if match is None or (int(match[1]), int(match[2])) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
         raise UsageFault(
             f"{clean(version.strip()) or 'git'} is too old; expected git {oldest} or later"
@@ -135,49 +135,50 @@ def clone_settings(git: GitDirectory) -> CloneSettings:
         os.path.lexists(git.own / "config.worktree")
     ):
         pairs += _listed(git.own / "config.worktree")
-    found = CloneSettings()
+    settings = CloneSettings()
     for key, value in pairs:
         if key.startswith(("include.", "includeif.")):
-            found.includes = found.includes or key
+            settings.includes = settings.includes or key
         elif key == "core.hookspath":
-            found.hooks = True
+            settings.hooks = True
         elif _FROM_CLONE.fullmatch(key):
-            found.identity.append((key, value))
+            settings.identity.append((key, value))
         elif remote := _REMOTE.fullmatch(key):
-            found.remotes.setdefault(remote[1], {}).setdefault(remote[2], []).append(value)
+            settings.remotes.setdefault(remote[1], {}).setdefault(remote[2], []).append(value)
         elif key in _SWITCHES and _truth(value) is not None:
-            found.core[key] = "true" if _truth(value) else "false"
+            settings.core[key] = "true" if _truth(value) else "false"
         elif key == "core.sharedrepository" and _SHARED.fullmatch(value.lower()):
-            found.core[key] = value.lower()
-    _apply_format(values, found)
-    found.core["core.ignorecase"] = str((git.common / "CONFIG").exists()).lower()
-    found.core["core.precomposeunicode"] = str(sys.platform == "darwin").lower()
-    return found
+            settings.core[key] = value.lower()
+    _apply_format(values, settings)
+    settings.core["core.ignorecase"] = str((git.common / "CONFIG").exists()).lower()
+    settings.core["core.precomposeunicode"] = str(sys.platform == "darwin").lower()
+    return settings
 
 
-def _apply_format(values: Mapping[str, str], found: CloneSettings) -> None:
+def _apply_format(values: Mapping[str, str], settings: CloneSettings) -> None:
     """Apply the format and extensions of the repository; raises UsageFault for unknown ones."""
     version = values.get("core.repositoryformatversion", "0")
     if version not in ("0", "1"):
         raise UsageFault(f"the clone has format version {clean(version)}; expected 0 or 1")
-    asked = {
+    extensions = {
         key.removeprefix("extensions."): value
         for key, value in values.items()
         if key.startswith("extensions.")
     }
-    found.partial = asked.get("partialclone", "")
+    settings.partial = extensions.get("partialclone", "")
     if version == "0":
         return
-    for name, value in asked.items():
+    for name, value in extensions.items():
         if name not in _FIRST_EXTENSIONS or (name == "refstorage" and value != "files"):
             raise UsageFault(
                 f"the clone needs extensions.{clean(name)}={clean(value)}, which podium does not "
                 "support"
             )
-    found.object_format = asked.get("objectformat", "sha1").lower()
-    if found.object_format not in ("sha1", "sha256"):
+    settings.object_format = extensions.get("objectformat", "sha1").lower()
+    if settings.object_format not in ("sha1", "sha256"):
         raise UsageFault(
-            f"the clone has the object format {clean(found.object_format)}; expected sha1 or sha256"
+            f"the clone has the object format {clean(settings.object_format)}; "
+            "expected sha1 or sha256"
         )
 
 
@@ -185,20 +186,20 @@ def _listed(file: Path) -> Pairs:
     """The settings in one file, without included files."""
     # Git would hang on a pipe, and reads a large file into memory
     read_small(file, _LARGEST)
-    done = run_git(
+    result = run_git(
         ("config", "--file", str(file), "--no-includes", "--list", "-z"),
         folder=file.parent,
         variables=NO_REPOSITORY,
         seconds=READING_SECONDS,
     )
-    if done.status:
-        raise UsageFault(f"git config failed: {reason(done.errors)}")
-    return [_pair(each) for each in _parts(done.output)]
+    if result.status:
+        raise UsageFault(f"git config failed: {reason(result.errors)}")
+    return [_pair(part) for part in _parts(result.output)]
 
 
 def user_settings(output: bytes) -> UserSettings:
     """The supported part of the output of `git config --list --show-scope -z`."""
-    found = UserSettings()
+    settings = UserSettings()
     parts = _parts(output)
     filters: set[str] = set()
     for scope, setting in zip(parts[::2], parts[1::2], strict=False):
@@ -206,21 +207,21 @@ def user_settings(output: bytes) -> UserSettings:
         if scope not in ("system", "global", "command"):
             continue
         if _FROM_USER.fullmatch(key):
-            found.pairs.append((key, value))
-        elif (named := _FILTER.fullmatch(key)) and value:
-            filters.add(named[1])
-    found.filters = frozenset(filters)
-    return found
+            settings.pairs.append((key, value))
+        elif (filter_match := _FILTER.fullmatch(key)) and value:
+            filters.add(filter_match[1])
+    settings.filters = frozenset(filters)
+    return settings
 
 
 def as_variables(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The environment variables that pass settings to git with precedence over all files."""
-    made = {"GIT_CONFIG_COUNT": "0"}
+    variables = {"GIT_CONFIG_COUNT": "0"}
     for number, (key, value) in enumerate(pairs):
-        made[f"GIT_CONFIG_KEY_{number}"] = key
-        made[f"GIT_CONFIG_VALUE_{number}"] = value
-        made["GIT_CONFIG_COUNT"] = str(number + 1)
-    return made
+        variables[f"GIT_CONFIG_KEY_{number}"] = key
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+        variables["GIT_CONFIG_COUNT"] = str(number + 1)
+    return variables
 
 
 def _parts(output: bytes) -> list[str]:
@@ -234,6 +235,6 @@ def _pair(setting: str) -> tuple[str, str]:
 
 
 def _truth(value: str) -> bool | None:
-    known = {"true": True, "yes": True, "on": True, "1": True}
-    known |= {"false": False, "no": False, "off": False, "0": False}
-    return known.get(value.lower())
+    truth_values = {"true": True, "yes": True, "on": True, "1": True}
+    truth_values |= {"false": False, "no": False, "off": False, "0": False}
+    return truth_values.get(value.lower())

@@ -96,10 +96,12 @@ def to_text(changes: Changes, width: int) -> str:
 
 def _lines(changes: Changes, width: int) -> Iterator[str]:
     yield f"{clean(changes.branch)} since {clean(changes.ref)}"
-    for name, found in changes.folders.items():
-        counts = {how: sum(each.how == how for each in found) for how in "AMDT"}
+    for name, folder_changes in changes.folders.items():
+        counts = {
+            status: sum(change.how == status for change in folder_changes) for status in "AMDT"
+        }
         words = {"A": "new", "M": "changed", "D": "deleted", "T": "of another type"}
-        summary = ", ".join(f"{count} {words[how]}" for how, count in counts.items() if count)
+        summary = ", ".join(f"{count} {words[status]}" for status, count in counts.items() if count)
         yield f"  {clean(name) or '(top)'}: {summary}"
     for problem in changes.problems:
         yield from wrap(clean(problem), width, "  ! ", "    ")

@@ -54,16 +54,16 @@ class _Builder:
     # --- single files ---
 
     def _systems(self) -> None:
-        given = self.config.systems
-        if isinstance(given, dict):
-            for name, path in given.items():
+        systems = self.config.systems
+        if isinstance(systems, dict):
+            for name, path in systems.items():
                 put_file(self.plan, f"systems/{name}.json", path, "description")
             return
-        for pattern in given:
-            found = expand([pattern], self.base)
-            if not found:
+        for pattern in systems:
+            paths = expand([pattern], self.base)
+            if not paths:
                 self.plan.lack("systems", f"no description matches {pattern}")
-            for path in found:
+            for path in paths:
                 put_file(self.plan, f"systems/{Path(path).stem}.json", path, "description")
 
     def _described(self) -> None:
@@ -75,14 +75,14 @@ class _Builder:
             if f"systems/{system}.json" not in entries:
                 self.plan.miss(f"systems/{system}.json", "this system has no description")
         code = {path.split("/")[1] for path in entries if path.startswith("benchmarks/")}
-        for benchmark in sorted({each.benchmark for each in self.config.results} - code):
+        for benchmark in sorted({result.benchmark for result in self.config.results} - code):
             self.plan.miss(f"benchmarks/{benchmark}", "this benchmark has no code")
 
     def _unnamed(self) -> None:
         """Note a README next to podium.toml that a tree of named results leaves out."""
         name, plan = "README.md", self.plan
-        beside = (self.base / "systems").is_dir() and (self.base / name).is_file()
-        if self.config.results and beside and name not in plan.entries:
+        is_in_tree = (self.base / "systems").is_dir() and (self.base / name).is_file()
+        if self.config.results and is_in_tree and name not in plan.entries:
             plan.leave_out(name, "podium.toml does not name it: add it to documents")
 
     def _document(self, path: str, source: str) -> None:
@@ -127,19 +127,19 @@ class _Builder:
     def _merge(self, tree: Path) -> None:
         display_path = shown_path(tree, self.base)
         exclude: tuple[str, ...] = OWN_FILES
-        into = (self.base / self.config.into).resolve()
+        target = (self.base / self.config.into).resolve()
         # The tree may contain the folder for packed trees, which is not packed again
-        if tree.resolve() in into.parents:
-            exclude = (*OWN_FILES, into.relative_to(tree.resolve()).parts[0])
+        if tree.resolve() in target.parents:
+            exclude = (*OWN_FILES, target.relative_to(tree.resolve()).parts[0])
         name = "this folder" if tree == self.base else display_path
         self.plan.remark(".", f"with all files of {name}")
-        for found in in_folder(tree, self.base):
-            if found.below.split("/")[0] in exclude:
-                if found.source is not None and found.below in OWN_FILES:
+        for file in in_folder(tree, self.base):
+            if file.below.split("/")[0] in exclude:
+                if file.source is not None and file.below in OWN_FILES:
                     self.plan.leave_out(
-                        found.source.display_path, "a file of podium, not part of a submission"
+                        file.source.display_path, "a file of podium, not part of a submission"
                     )
-            elif found.source is None:
-                pass_over(self.plan, "", display_path, found)
+            elif file.source is None:
+                pass_over(self.plan, "", display_path, file)
             else:
-                self.plan.add(found.below, found.source)
+                self.plan.add(file.below, file.source)

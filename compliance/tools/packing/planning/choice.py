@@ -65,29 +65,33 @@ class Chooser:
     ) -> Choice:
         """Choose the logs of a result; `copied` maps each copied log to the reason."""
         choice = Choice()
-        kept = []
-        for one in sorted(candidates, key=lambda each: each.launched):
-            why = self._unfit(result, one) or copied.get(one.source.display_path, "")
-            if why:
-                choice.left_out.append(LeftOut(one.source.display_path, why, refused=True))
+        usable = []
+        for candidate in sorted(candidates, key=lambda candidate: candidate.launched):
+            reason = self._unfit(result, candidate) or copied.get(candidate.source.display_path, "")
+            if reason:
+                choice.left_out.append(LeftOut(candidate.source.display_path, reason, refused=True))
             else:
-                kept.append(one)
-        kept = _of_one_kind(kept, choice)
+                usable.append(candidate)
+        usable = _of_one_kind(usable, choice)
         if result.scaling == "weak":
-            self._instances(kept, choice)
+            self._instances(usable, choice)
         else:
-            self._runs(result, kept, choice)
+            self._runs(result, usable, choice)
         return choice
 
-    def _unfit(self, result: ResultConfig, one: Candidate) -> str:
+    def _unfit(self, result: ResultConfig, candidate: Candidate) -> str:
         """The reason why a log cannot belong to this result; empty if it can."""
-        facts = one.facts
+        facts = candidate.facts
         if facts is None or (facts.run.benchmark is None and facts.run.start_ms is None):
             return "it is not the log of a run: it has neither submission_benchmark nor run_start"
-        stated = facts.run.benchmark
+        logged_benchmark = facts.run.benchmark
         # A log without a benchmark name is chosen: the gate reports the missing record
-        if stated and stated != result.benchmark and not self._means(stated, result.benchmark):
-            return f"its submission_benchmark is {stated}, not {result.benchmark}"
+        if (
+            logged_benchmark
+            and logged_benchmark != result.benchmark
+            and not self._means(logged_benchmark, result.benchmark)
+        ):
+            return f"its submission_benchmark is {logged_benchmark}, not {result.benchmark}"
         if self.division and facts.run.division and facts.run.division != self.division:
             return f"its submission_division is {facts.run.division}, not {self.division}"
         if facts.run.start_ms is None:
@@ -95,100 +99,114 @@ class Chooser:
         return ""
 
     # Folder and log may name one benchmark differently, as in rounds that renamed it
-    def _means(self, stated: str, benchmark: str) -> bool:
-        called = benchmark_called(stated, self.rules)
+    def _means(self, logged_benchmark: str, benchmark: str) -> bool:
+        called = benchmark_called(logged_benchmark, self.rules)
         return bool(called) and called == benchmark_called(benchmark, self.rules)
 
-    def _instances(self, kept: list[Candidate], choice: Choice) -> None:
+    def _instances(self, usable: list[Candidate], choice: Choice) -> None:
         """Throughput: prune instances that did not converge; submit their logs separately."""
-        for one in kept:
-            assert one.facts is not None
-            (choice.taken if one.facts.run.converged else choice.pruned).append(one)
+        for candidate in usable:
+            assert candidate.facts is not None
+            (choice.taken if candidate.facts.run.converged else choice.pruned).append(candidate)
         if choice.pruned:
-            choice.note = f"{len(choice.pruned)} of {len(kept)} instances did not converge: pruned"
+            choice.note = (
+                f"{len(choice.pruned)} of {len(usable)} instances did not converge: pruned"
+            )
 
-    def _runs(self, result: ResultConfig, kept: list[Candidate], choice: Choice) -> None:
+    def _runs(self, result: ResultConfig, usable: list[Candidate], choice: Choice) -> None:
         benchmark = benchmark_called(result.benchmark, self.rules) or result.benchmark
-        known = self.rules.benchmark(benchmark)
-        needed = known.runs
-        choice.taken = kept
-        if len(kept) <= needed or result.runs == "all":
-            choice.note = f"{len(kept)} runs; {needed} are needed" if len(kept) != needed else ""
+        benchmark_rules = self.rules.benchmark(benchmark)
+        needed = benchmark_rules.runs
+        choice.taken = usable
+        if len(usable) <= needed or result.runs == "all":
+            choice.note = (
+                f"{len(usable)} runs; {needed} are needed" if len(usable) != needed else ""
+            )
         # NCF in 0.5: of 100 runs the first 50 that converge are scored
-        elif known.first_converging:
-            self._first(kept, needed, choice)
+        elif benchmark_rules.first_converging:
+            self._first(usable, needed, choice)
         # Rounds without this rule leave the choice to the submitter
         elif self.rules.package.median_window:
-            self._window(kept, needed, known.dropped, choice)
+            self._window(usable, needed, benchmark_rules.dropped, choice)
         else:
             choice.problem = (
-                f"there are {len(kept)} runs and {needed} are needed; {self.rules.title} has no "
+                f"there are {len(usable)} runs and {needed} are needed; {self.rules.title} has no "
                 "rule for choosing runs: name the runs in `names`, or exclude the others"
             )
 
-    def _window(self, kept: list[Candidate], needed: int, dropped: int, choice: Choice) -> None:
-        runs = [one.facts.run for one in kept if one.facts is not None]
+    def _window(self, usable: list[Candidate], needed: int, dropped: int, choice: Choice) -> None:
+        runs = [candidate.facts.run for candidate in usable if candidate.facts is not None]
         _, outside = median_window(runs, needed, dropped)
-        choice.taken = [one for index, one in enumerate(kept) if index not in outside]
+        choice.taken = [candidate for index, candidate in enumerate(usable) if index not in outside]
         choice.left_out += [
-            LeftOut(kept[index].source.display_path, why) for index, why in outside.items()
+            LeftOut(usable[index].source.display_path, reason) for index, reason in outside.items()
         ]
-        first = kept.index(choice.taken[0]) + 1
+        first = usable.index(choice.taken[0]) + 1
         choice.note = (
-            f"{needed} of {len(kept)} runs: the window with the median score, from run {first}, "
-            f"among {len(kept) - needed + 1} windows of {needed} consecutive runs; "
+            f"{needed} of {len(usable)} runs: the window with the median score, from run {first}, "
+            f"among {len(usable) - needed + 1} windows of {needed} consecutive runs; "
             "keep the other logs, because reviewers may ask for them"
         )
 
-    def _first(self, kept: list[Candidate], needed: int, choice: Choice) -> None:
-        counting = [one for one in kept if one.facts is not None and one.facts.run.counts]
-        last = kept.index(counting[needed - 1]) if len(counting) >= needed else len(kept) - 1
-        choice.note = f"all {len(kept)} runs; the first {needed} that converge are scored"
-        choice.taken = kept
+    def _first(self, usable: list[Candidate], needed: int, choice: Choice) -> None:
+        counting = [
+            candidate
+            for candidate in usable
+            if candidate.facts is not None and candidate.facts.run.counts
+        ]
+        last = usable.index(counting[needed - 1]) if len(counting) >= needed else len(usable) - 1
+        choice.note = f"all {len(usable)} runs; the first {needed} that converge are scored"
+        choice.taken = usable
         if len(counting) > needed:
             choice.note += f" (to run {last + 1})"
 
 
-def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
+def _of_one_kind(usable: list[Candidate], choice: Choice) -> list[Candidate]:
     """The runs with the most frequent settings; the others are refused.
 
     If no settings are the most frequent, all runs are kept and the choice has a problem.
     """
     groups: dict[tuple[tuple[str, str], ...], list[Candidate]] = {}
-    for one in kept:
-        groups.setdefault(_settings(one), []).append(one)
+    for candidate in usable:
+        groups.setdefault(_settings(candidate), []).append(candidate)
     if len(groups) < 2:
-        return kept
+        return usable
     ranked = sorted(groups.items(), key=lambda item: -len(item[1]))
-    (usual, most), (_, second) = ranked[0], ranked[1]
+    (usual_settings, most), (_, second) = ranked[0], ranked[1]
     # Only the submitter knows which of two equally large groups is the experiment
     if len(most) == len(second):
         choice.problem = (
             f"{len(groups)} sets of hyperparameters, and no set has the most runs "
-            f"({_difference(ranked[1][0], usual)}): exclude the runs that do not belong"
+            f"({_difference(ranked[1][0], usual_settings)}): exclude the runs that do not belong"
         )
-        return kept
+        return usable
     for settings, others in ranked[1:]:
-        for one in others:
-            difference = _difference(settings, usual)
-            why = f"hyperparameters differ from the {len(most)} chosen runs: {difference}"
-            choice.left_out.append(LeftOut(one.source.display_path, why, refused=True))
+        for candidate in others:
+            difference = _difference(settings, usual_settings)
+            reason = f"hyperparameters differ from the {len(most)} chosen runs: {difference}"
+            choice.left_out.append(LeftOut(candidate.source.display_path, reason, refused=True))
     return most
 
 
-def _settings(one: Candidate) -> tuple[tuple[str, str], ...]:
-    assert one.facts is not None
+def _settings(candidate: Candidate) -> tuple[tuple[str, str], ...]:
+    assert candidate.facts is not None
     return tuple(
-        sorted((key, canonical_text(value)) for key, value in one.facts.settings.as_dict().items())
+        sorted(
+            (key, canonical_text(value))
+            for key, value in candidate.facts.settings.as_dict().items()
+        )
     )
 
 
-def _difference(these: tuple[tuple[str, str], ...], usual: tuple[tuple[str, str], ...]) -> str:
-    mine, theirs = dict(these), dict(usual)
+def _difference(
+    settings: tuple[tuple[str, str], ...], usual_settings: tuple[tuple[str, str], ...]
+) -> str:
+    values, usual_values = dict(settings), dict(usual_settings)
     differences = [
-        f"{key} is {shortened(mine.get(key, 'absent'))}, not {shortened(theirs.get(key, 'absent'))}"
-        for key in sorted({*mine, *theirs})
-        if mine.get(key) != theirs.get(key)
+        f"{key} is {shortened(values.get(key, 'absent'))}, "
+        f"not {shortened(usual_values.get(key, 'absent'))}"
+        for key in sorted({*values, *usual_values})
+        if values.get(key) != usual_values.get(key)
     ]
     return join_limited(differences, 3)
 
@@ -198,20 +216,28 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
 
     The original is the log with the first launch, or with the first path if launches are equal.
     """
-    ordered = sorted(candidates, key=lambda each: each.launched)
-    runs = [(one.source.display_path, one.facts) for one in ordered if one.facts is not None]
-    found = {
+    ordered = sorted(candidates, key=lambda candidate: candidate.launched)
+    runs = [
+        (candidate.source.display_path, candidate.facts)
+        for candidate in ordered
+        if candidate.facts is not None
+    ]
+    reasons = {
         # Compares records, because the official checker accepts ten copies with different seeds
-        one.path: f"a copy: {one.message}"
-        for one in copies(runs, JudgingContext(rules, Profile.POLICY))
+        finding.path: f"a copy: {finding.message}"
+        for finding in copies(runs, JudgingContext(rules, Profile.POLICY))
     }
     # Equal bytes have equal launches: most logs of one size need no comparison
     groups: dict[tuple[float, int], list[Candidate]] = {}
-    for one in ordered:
-        alike = groups.setdefault((one.launched[0], one.source.size), [])
-        same = next((each for each in alike if same_content(each.source, one.source)), None)
+    for candidate in ordered:
+        peers = groups.setdefault((candidate.launched[0], candidate.source.size), [])
+        same = next(
+            (other for other in peers if same_content(other.source, candidate.source)), None
+        )
         if same is None:
-            alike.append(one)
+            peers.append(candidate)
         else:
-            found[one.source.display_path] = f"a copy: identical to {same.source.display_path}"
-    return found
+            reasons[candidate.source.display_path] = (
+                f"a copy: identical to {same.source.display_path}"
+            )
+    return reasons

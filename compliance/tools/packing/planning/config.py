@@ -177,7 +177,7 @@ def validate(fields: dict[str, Any], display_path: str) -> PackConfig:
         return PackConfig.model_validate(fields)
     except ValidationError as error:
         # The branches of a union may report one mistake several times
-        messages = list(dict.fromkeys(_explained(each) for each in error.errors()))
+        messages = list(dict.fromkeys(_explained(fault) for fault in error.errors()))
         raise UsageFault(f"{display_path}: {'; '.join(messages[:8])}") from None
 
 
@@ -208,17 +208,19 @@ def _field_name(location: Iterable[Any]) -> str:
 def _suggestion(location: tuple[Any, ...]) -> str:
     model = TABLES.get(str(location[0]), PackConfig) if len(location) > 1 else PackConfig
     names = list(model.model_fields)
-    near = difflib.get_close_matches(str(location[-1]).lower(), names, 1, 0.6)
-    return f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
+    suggestions = difflib.get_close_matches(str(location[-1]).lower(), names, 1, 0.6)
+    return (
+        f"did you mean {suggestions[0]}?" if suggestions else f"expected one of {', '.join(names)}"
+    )
 
 
 # --- options ---
 
 
-def with_options(fields: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def with_options(fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Fields combined with options: options extend lists and tables and replace single values."""
     merged = dict(fields)
-    for name, value in given.items():
+    for name, value in options.items():
         before = merged.get(name)
         if isinstance(before, list) and isinstance(value, list):
             merged[name] = [*before, *value]
@@ -234,8 +236,8 @@ def setting(text: str) -> dict[str, Any]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or name not in PackConfig.model_fields:
-        near = difflib.get_close_matches(name, PackConfig.model_fields, 1, 0.6)
-        hint = f"did you mean {near[0]}?" if near else "expected FIELD=VALUE"
+        suggestions = difflib.get_close_matches(name, PackConfig.model_fields, 1, 0.6)
+        hint = f"did you mean {suggestions[0]}?" if suggestions else "expected FIELD=VALUE"
         raise UsageFault(f"--set {text}: {hint}")
     try:
         # A TOML document cannot be a single value
@@ -295,7 +297,7 @@ _TABLE_EXAMPLES = {
 }
 
 
-def example(known: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> str:
+def example(fields: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> str:
     """A podium.toml with every field: known fields with their values, the others as comments.
 
     Values are TOML; a comment shows an example value. `results` are pairs of system and benchmark;
@@ -325,7 +327,7 @@ def example(known: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> s
             continue
         lines.append(f"# {about.description}")
         lines.append(
-            f"{name} = {known[name]}" if name in known else f"# {name} = {_EXAMPLES[name]}"
+            f"{name} = {fields[name]}" if name in fields else f"# {name} = {_EXAMPLES[name]}"
         )
     for table, values in _TABLE_EXAMPLES.items():
         lines += ["", f"# {PackConfig.model_fields[table].description}"]

@@ -37,16 +37,16 @@ def compare(plan: Plan, target: Path) -> ExistingTree:
     if target.is_symlink() or not target.is_dir():
         raise UsageFault(f"{target} is not a folder; choose another with --into")
     existing = ExistingTree(exists=True)
-    there = set(_files(target))
+    present = set(_files(target))
     for entry in plan.sorted():
-        if entry.path not in there:
+        if entry.path not in present:
             existing.new.append(entry.path)
         elif _same(entry, target / entry.path):
             existing.same.append(entry.path)
         else:
             existing.different.append(entry.path)
     # podium writes the receipt in the tree again each time
-    existing.extra = sorted(there - plan.entries.keys() - {RECEIPT_FILE})
+    existing.extra = sorted(present - plan.entries.keys() - {RECEIPT_FILE})
     return existing
 
 
@@ -62,13 +62,13 @@ def _files(folder: Path) -> Iterator[str]:
 def _same(entry: PlannedFile, path: Path) -> bool:
     source = entry.source
     try:
-        there = source_of(path, path.parent, follow=False)
-        if source.link is not None or there.link is not None:
-            return source.link == there.link
-        if (there.size, there.executable) != (source.size, source.executable):
+        target_source = source_of(path, path.parent, follow=False)
+        if source.link is not None or target_source.link is not None:
+            return source.link == target_source.link
+        if (target_source.size, target_source.executable) != (source.size, source.executable):
             return False
         # A kept file is identical to its source and need not be read
-        return there.stamp == source.stamp or same_bytes(path, source.path)
+        return target_source.stamp == source.stamp or same_bytes(path, source.path)
     except (SourceFault, OSError):
         return False
 
@@ -94,9 +94,9 @@ def allow(
             plan.conflict(path, message)
 
 
-def _named(path: str, named: Sequence[str]) -> bool:
+def _named(path: str, names_given: Sequence[str]) -> bool:
     """Whether a path or a folder above it is named; a dot names all paths."""
-    names = [name.removeprefix("./").rstrip("/") for name in named]
+    names = [name.removeprefix("./").rstrip("/") for name in names_given]
     # "./" and "/" become an empty name, which must not match everything
     return any(name in (".", path) or path.startswith(f"{name}/") for name in names if name)
 

@@ -82,23 +82,24 @@ class Plan:
             self._again(before, source)
 
     def _again(self, before: PlannedFile, source: Source) -> None:
-        one = before.source
+        first = before.source
         try:
-            alike = same_content(one, source)
+            is_copy = same_content(first, source)
         except OSError as error:
             self.conflict(
                 before.path, f"{source.display_path} cannot be compared: {error.strerror}"
             )
             return
-        if alike:
-            if one.path != source.path:
+        if is_copy:
+            if first.path != source.path:
                 self.leave_out(
-                    source.display_path, f"same as {one.display_path}, the source of {before.path}"
+                    source.display_path,
+                    f"same as {first.display_path}, the source of {before.path}",
                 )
             return
         self.conflict(
             before.path,
-            f"{one.display_path} ({one.size} bytes) and {source.display_path} ({source.size} "
+            f"{first.display_path} ({first.size} bytes) and {source.display_path} ({source.size} "
             "bytes) differ; remove one of them",
         )
 
@@ -148,21 +149,21 @@ def put_folder(plan: Plan, path: str, full: Path, exclude: Iterable[str] = ()) -
     """Add all files and links of a folder to the plan, except excluded ones."""
     display_path = shown_path(full, plan.base)
     plan.folders[path] = display_path
-    for found in in_folder(full, plan.base, tuple(exclude)):
-        if found.source is None:
-            pass_over(plan, path, display_path, found)
+    for file in in_folder(full, plan.base, tuple(exclude)):
+        if file.source is None:
+            pass_over(plan, path, display_path, file)
         else:
-            plan.add(f"{path}/{found.below}", found.source)
+            plan.add(f"{path}/{file.below}", file.source)
 
 
-def pass_over(plan: Plan, path: str, display_path: str, found: FolderFile) -> None:
+def pass_over(plan: Plan, path: str, display_path: str, file: FolderFile) -> None:
     """Leave out a file of the folder `display_path`; an unreadable file is a conflict.
 
     `path` is the path of the folder in the tree, empty for the tree itself.
     """
-    source = f"{display_path}/{found.below}".removesuffix("/")
-    if found.unreadable:
-        to = "/".join(part for part in (path, found.below) if part) or "."
-        plan.conflict(to, f"{source}: {found.why}")
+    source = f"{display_path}/{file.below}".removesuffix("/")
+    if file.unreadable:
+        to = "/".join(part for part in (path, file.below) if part) or "."
+        plan.conflict(to, f"{source}: {file.why}")
     else:
-        plan.leave_out(source, found.why)
+        plan.leave_out(source, file.why)

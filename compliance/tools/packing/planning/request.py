@@ -32,29 +32,29 @@ class PackRequest:
     chosen_by: ChosenBy
 
 
-def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
+def read_request(path: Path, options: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
     """Read podium.toml (a file, or its folder) and apply the options; raises UsageFault."""
     file = path / CONFIG_FILE if path.is_dir() else path
     fields: dict[str, Any] = {}
     if file.exists() or not path.is_dir():
         fields = read_config(file)
-    elif not given.get("submitter"):
+    elif not options.get("submitter"):
         raise UsageFault(
             f"{path} has no {CONFIG_FILE}; create one with `podium init`, or pass --submitter "
             "and --round"
         )
     for text in settings:
         fields = fields | setting(text)
-    fields = with_options(fields, given)
+    fields = with_options(fields, options)
     base = file.absolute().parent
-    chosen_by: ChosenBy = "option" if given.get("round") or given.get("usage") else "config"
+    chosen_by: ChosenBy = "option" if options.get("round") or options.get("usage") else "config"
     usage = fields.get("usage")
     # A usage of another type is refused below
     if "round" not in fields and (usage is None or isinstance(usage, str)):
-        found = RoundRequest(usage).choose(base)
-        if found.chosen_by == "folder":
+        choice = RoundRequest(usage).choose(base)
+        if choice.chosen_by == "folder":
             chosen_by = "folder"
-            fields |= {"round": found.rules.name, "usage": found.rules.usage}
+            fields |= {"round": choice.rules.name, "usage": choice.rules.usage}
     config = validate(fields, str(file))
     rules = RoundRequest(config.usage, config.round).choose(base).rules
     return PackRequest(config, rules, base, chosen_by)
@@ -63,16 +63,16 @@ def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()
 # --- options as fields ---
 
 
-def fields_of(given: dict[str, Any]) -> dict[str, Any]:
+def fields_of(options: dict[str, Any]) -> dict[str, Any]:
     """Options as fields of podium.toml; their paths are relative to the working directory."""
-    return given | {
-        "into": _full(given["into"]),
-        "waivers": _full(given["waivers"]),
-        "merge": [_full(each) for each in given["merge"] or ()],
-        "systems": _pairs(given["systems"] or (), "--system"),
-        "documents": _pairs(given["documents"] or (), "--document"),
-        "results": _results(given["results"] or ()),
-        "code": _code(given["code"] or ()),
+    return options | {
+        "into": _full(options["into"]),
+        "waivers": _full(options["waivers"]),
+        "merge": [_full(path) for path in options["merge"] or ()],
+        "systems": _pairs(options["systems"] or (), "--system"),
+        "documents": _pairs(options["documents"] or (), "--document"),
+        "results": _results(options["results"] or ()),
+        "code": _code(options["code"] or ()),
     }
 
 
@@ -92,7 +92,7 @@ def _pairs(texts: Iterable[str], option: str) -> dict[str, str]:
 
 def _results(texts: Iterable[str]) -> list[dict[str, Any]]:
     """Parse SYSTEM/BENCHMARK[/SCALING]=GLOB; several globs of one result are combined."""
-    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    results: dict[tuple[str, str, str], dict[str, Any]] = {}
     for text in texts:
         name, pattern = _split(text, "--result")
         parts = name.split("/")
@@ -100,18 +100,18 @@ def _results(texts: Iterable[str]) -> list[dict[str, Any]]:
             raise UsageFault(f"--result {text}: expected SYSTEM/BENCHMARK[/strong|weak]=GLOB")
         system, benchmark, scaling = (*parts, "strong")[:3]
         fields = {"system": system, "benchmark": benchmark, "scaling": scaling, "logs": []}
-        found.setdefault((system, benchmark, scaling), fields)["logs"].append(_glob(pattern))
-    return list(found.values())
+        results.setdefault((system, benchmark, scaling), fields)["logs"].append(_glob(pattern))
+    return list(results.values())
 
 
 def _code(texts: Iterable[str]) -> list[dict[str, str]]:
-    found = []
+    entries = []
     for text in texts:
         name, folder = _split(text, "--code")
         benchmark, _, implementation = name.partition("/")
         fields = {"benchmark": benchmark, "folder": os.path.abspath(folder)}
-        found.append(fields | ({"implementation": implementation} if implementation else {}))
-    return found
+        entries.append(fields | ({"implementation": implementation} if implementation else {}))
+    return entries
 
 
 def _split(text: str, option: str) -> tuple[str, str]:

@@ -54,27 +54,29 @@ class _Results:
 
     def take(self) -> None:
         rules, results = self.plan.rules, self.config.results
-        given = [self._candidates(result) for result in results]
-        named = [self._names(result) for result in results]
-        wanted = [*given, *(logs.values() for logs in named)]
+        candidates = [self._candidates(result) for result in results]
+        named_logs = [self._names(result) for result in results]
+        groups = [*candidates, *(logs.values() for logs in named_logs)]
         # All results at once, so that the processes share the work and no log is read twice
-        judged = self._judged({one.path: one for logs in wanted for one in logs})
+        judged = self._judged({source.path: source for logs in groups for source in logs})
         # Logs that the submitter names are accepted even if they are copies
-        globbed = {one.path for logs in given for one in logs}
+        globbed = {source.path for logs in candidates for source in logs}
         copied = find_copies([judged[path] for path in sorted(globbed)], rules)
         chooser = Chooser(rules, self.config.division or "")
-        left: dict[str, LeftOut] = {}
-        for result, logs, names in zip(results, given, named, strict=True):
-            choice = chooser.choose(result, [judged[one.path] for one in logs], copied)
-            for one in choice.left_out:
-                left.setdefault(one.display_path, one)
-            self._result(result, choice, {n: judged[one.path] for n, one in names.items()})
-        taken = {entry.source.display_path for entry in self.plan.entries.values()}
+        left_out: dict[str, LeftOut] = {}
+        for result, logs, names in zip(results, candidates, named_logs, strict=True):
+            choice = chooser.choose(result, [judged[source.path] for source in logs], copied)
+            for log in choice.left_out:
+                left_out.setdefault(log.display_path, log)
+            self._result(result, choice, {n: judged[source.path] for n, source in names.items()})
+        packed_paths = {entry.source.display_path for entry in self.plan.entries.values()}
         # The globs of two results may overlap: another result may accept a refused log
-        self.plan.left_out += [each for each in left.values() if each.display_path not in taken]
+        self.plan.left_out += [
+            log for log in left_out.values() if log.display_path not in packed_paths
+        ]
 
     def _candidates(self, result: ResultConfig) -> list[Source]:
-        found = []
+        sources = []
         for pattern in result.logs:
             # One by one: a glob without a match is probably misspelled
             if not expand([pattern], self.base):
@@ -85,28 +87,28 @@ class _Results:
                 self.plan.leave_out(display_path, "excluded")
                 continue
             try:
-                found.append(log_source(path, self.base))
+                sources.append(log_source(path, self.base))
             except SourceFault as fault:
                 self.plan.leave_out(display_path, str(fault), refused=True)
-        return found
+        return sources
 
     def _expanded(self, patterns: list[str]) -> list[str]:
         """The files that match globs, without the tree of an earlier call."""
         target = os.path.realpath(self.base / self.config.into / self.config.submitter)
-        found = expand(patterns, self.base)
-        return [path for path in found if not holds(target, os.path.realpath(path))]
+        paths = expand(patterns, self.base)
+        return [path for path in paths if not holds(target, os.path.realpath(path))]
 
     def _names(self, result: ResultConfig) -> dict[str, Source]:
         """The logs of `names`, by their names in the tree."""
-        path, found = result_path(result, self.plan.rules), {}
+        path, names = result_path(result, self.plan.rules), {}
         for name, source in result.names.items():
             if not is_log(name):
                 self.plan.conflict(f"{path}/{name}", "a log must be named result_<i>.txt")
             try:
-                found[name] = log_source(self.base / source, self.base)
+                names[name] = log_source(self.base / source, self.base)
             except SourceFault as fault:
                 self.plan.lack(f"{path}/{name}", f"{source}: {fault}")
-        return found
+        return names
 
     def _judged(self, sources: Mapping[str, Source]) -> dict[str, Candidate]:
         """The logs with their facts and findings, by path; each is read once."""
@@ -117,13 +119,19 @@ class _Results:
         files = judge_paths([Path(path) for path in sources], options).files
         judged = {}
         for path, source in sources.items():
-            one = files[path]
-            facts = one.verdict.facts if isinstance(one.verdict.facts, Facts) else None
-            broken = {f.id for f in one.verdict.findings if f.severity is Severity.ERROR}
-            judged[path] = Candidate(source, facts, tuple(sorted(broken)), one)
+            file_verdict = files[path]
+            facts = (
+                file_verdict.verdict.facts
+                if isinstance(file_verdict.verdict.facts, Facts)
+                else None
+            )
+            broken = {f.id for f in file_verdict.verdict.findings if f.severity is Severity.ERROR}
+            judged[path] = Candidate(source, facts, tuple(sorted(broken)), file_verdict)
         return judged
 
-    def _result(self, result: ResultConfig, choice: Choice, named: Mapping[str, Candidate]) -> None:
+    def _result(
+        self, result: ResultConfig, choice: Choice, named_logs: Mapping[str, Candidate]
+    ) -> None:
         plan, path = self.plan, result_path(result, self.plan.rules)
         benchmark = benchmark_called(result.benchmark, plan.rules)
         if not benchmark:
@@ -132,14 +140,14 @@ class _Results:
             plan.remark(path, choice.note)
         if choice.problem:
             plan.conflict(path, choice.problem)
-        runs = {f"result_{number}.txt": one for number, one in enumerate(choice.taken)}
-        for name in runs.keys() & named.keys():
+        runs = {f"result_{number}.txt": candidate for number, candidate in enumerate(choice.taken)}
+        for name in runs.keys() & named_logs.keys():
             plan.conflict(f"{path}/{name}", "both `names` and numbering by launch use this name")
-        runs = {**named, **runs}
-        for name, one in runs.items():
-            self._log(f"{path}/{name}", one)
-        for number, one in enumerate(choice.pruned):
-            self._log(f"{path}/{PRUNED}/result_{number}.txt", one)
+        runs = {**named_logs, **runs}
+        for name, candidate in runs.items():
+            self._log(f"{path}/{name}", candidate)
+        for number, candidate in enumerate(choice.pruned):
+            self._log(f"{path}/{PRUNED}/result_{number}.txt", candidate)
         # Logs of `pruned` are numbered after the logs that podium prunes
         self._pruned(result, path, len(choice.pruned))
         needed = plan.rules.benchmark(benchmark or result.benchmark).runs
@@ -147,17 +155,19 @@ class _Results:
             plan.miss(path, f"{len(runs)} runs; {needed} are needed")
         if result.scaling_file:
             put_file(self.plan, f"{path}/{SCALING_FILE}", result.scaling_file, "scaling")
-        self._power(result, f"{path}/{POWER}", {n: one.source for n, one in runs.items()})
+        self._power(
+            result, f"{path}/{POWER}", {n: candidate.source for n, candidate in runs.items()}
+        )
 
-    def _log(self, path: str, one: Candidate) -> None:
-        before = self.paths.setdefault(one.source.path, path)
+    def _log(self, path: str, candidate: Candidate) -> None:
+        before = self.paths.setdefault(candidate.source.path, path)
         if before != path:
             self.plan.conflict(
-                path, f"{one.source.display_path} is already {before}; each run counts once"
+                path, f"{candidate.source.display_path} is already {before}; each run counts once"
             )
-        self.plan.add(path, one.source, _about(one))
-        if one.judged is not None:
-            self.plan.judged.setdefault(path, one.judged)
+        self.plan.add(path, candidate.source, _about(candidate))
+        if candidate.judged is not None:
+            self.plan.judged.setdefault(path, candidate.judged)
 
     def _pruned(self, result: ResultConfig, path: str, start: int) -> None:
         for number, source in enumerate(self._expanded(result.pruned), start):
@@ -185,11 +195,11 @@ class _Results:
             self.plan.miss(path, f"no power logs: {shown_path(folder, self.base)} is not a folder")
 
 
-def _about(one: Candidate) -> str:
+def _about(candidate: Candidate) -> str:
     """A note on a run, printed next to its path."""
     # A run that only misses the target violates no rule
-    if one.errors and not (one.facts and one.facts.droppable):
-        return f"its log violates {plural(len(one.errors), 'rule')}: {one.errors[0]}"
-    if one.facts is not None and not one.facts.run.converged:
+    if candidate.errors and not (candidate.facts and candidate.facts.droppable):
+        return f"its log violates {plural(len(candidate.errors), 'rule')}: {candidate.errors[0]}"
+    if candidate.facts is not None and not candidate.facts.run.converged:
         return "did not converge; kept, because it counts as the slowest run"
     return ""

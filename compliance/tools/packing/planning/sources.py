@@ -115,16 +115,16 @@ def expand(patterns: Sequence[str], base: Path) -> list[str]:
     A hidden file matches only a pattern with a leading dot. `**` follows no links, because links
     may form a cycle. Raises UsageFault for an invalid glob.
     """
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for pattern in patterns:
         try:
             for path in _matches(pattern, base):
                 if not os.path.isdir(path):
                     # A log under two names is one run
-                    found.setdefault(os.path.realpath(path), path)
+                    paths.setdefault(os.path.realpath(path), path)
         except (ValueError, NotImplementedError, RecursionError) as error:
             raise UsageFault(f"{pattern!r} is not a valid glob: {error}") from None
-    return sorted(found.values(), key=_counting)
+    return sorted(paths.values(), key=_counting)
 
 
 def _matches(pattern: str, base: Path) -> Iterator[str]:
@@ -153,9 +153,9 @@ def excluded(display_path: str, patterns: Sequence[str]) -> bool:
     paths = ["/".join(parts[: count + 1]) for count in range(len(parts))]
     return any(
         # fnmatch itself ignores case on some systems: the plan must not depend on that
-        fnmatch.fnmatchcase(each, pattern.removesuffix("/"))
+        fnmatch.fnmatchcase(name, pattern.removesuffix("/"))
         for pattern in patterns
-        for each in (*paths, *parts)
+        for name in (*paths, *parts)
     )
 
 
@@ -190,9 +190,9 @@ def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator
         inner = []
         for entry in items:
             path = f"{below}/{entry.name}" if below else entry.name
-            why = _unwanted(path, entry.name, exclude)
-            if why:
-                yield FolderFile(path, None, why)
+            reason = _unwanted(path, entry.name, exclude)
+            if reason:
+                yield FolderFile(path, None, reason)
             elif entry.is_dir(follow_symlinks=False):
                 inner.append(path)
             else:

@@ -52,13 +52,13 @@ def copy_all(
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
         copies = [pool.submit(_copy, entry, root, notify) for entry in order]
         _finish(copies)
-    done = {one.entry.path: one for one in (copy.result() for copy in copies)}
-    return [done[entry.path] for entry in entries]
+    copied_by_path = {copied.entry.path: copied for copied in (copy.result() for copy in copies)}
+    return [copied_by_path[entry.path] for entry in entries]
 
 
 def _finish(copies: list[Future[Copied]]) -> None:
-    done, _ = wait(copies, return_when=FIRST_EXCEPTION)
-    failed = next((error for copy in done if (error := copy.exception())), None)
+    finished, _ = wait(copies, return_when=FIRST_EXCEPTION)
+    failed = next((error for copy in finished if (error := copy.exception())), None)
     if failed is not None:
         # Running copies end by themselves: leaving the pool waits for them
         for copy in copies:
@@ -145,25 +145,25 @@ def _through(reading: int, writing: int) -> tuple[str, int]:
         size += count
 
 
-def _in_kernel(reading: int, writing: int, at: int) -> int | None:
+def _in_kernel(reading: int, writing: int, offset: int) -> int | None:
     """Copy a block within the kernel; None if the two file systems do not support it."""
     try:
-        count = os.copy_file_range(reading, writing, BLOCK, at)
+        count = os.copy_file_range(reading, writing, BLOCK, offset)
     except (AttributeError, OSError) as error:
         number = getattr(error, "errno", errno.ENOSYS)
         if number in _NO_RANGES:
             return None
         raise
     # Some kernels return 0 for files that are generated on reading, such as those in /proc
-    return None if count == 0 and at == 0 else count
+    return None if count == 0 and offset == 0 else count
 
 
-def _fill(handle: int, view: memoryview, at: int) -> None:
+def _fill(handle: int, view: memoryview, offset: int) -> None:
     while view:
-        count = os.preadv(handle, [view], at)
+        count = os.preadv(handle, [view], offset)
         if count == 0:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        view, at = view[count:], at + count
+        view, offset = view[count:], offset + count
 
 
 def _hashed(handle: int) -> tuple[str, int]:

@@ -48,8 +48,10 @@ def judge(tree: Path, plan: Plan, jobs: int) -> Report:
     rules = plan.rules
     if is_submission(tree, RoundRequest(rules.usage, rules.name)):
         options = Options(usage=rules.usage, round=rules.name, jobs=jobs)
-        known = {f"{tree}/{path}": as_packed(one, tree, path) for path, one in _known(plan)}
-        return publish(check_inputs(discover([tree], options), options, known=known).report)
+        verdicts = {
+            f"{tree}/{path}": as_packed(verdict, tree, path) for path, verdict in _known(plan)
+        }
+        return publish(check_inputs(discover([tree], options), options, known=verdicts).report)
     # `podium check` does not treat such a folder as a submission, and would report no error
     absent = [name for name in ("results", "systems") if not (tree / name).is_dir()]
     findings = [_lacking(name) for name in absent]
@@ -59,13 +61,13 @@ def judge(tree: Path, plan: Plan, jobs: int) -> Report:
 
 def _known(plan: Plan) -> list[tuple[str, FileVerdict]]:
     # An internal fault may have been transient: such a log is checked again
-    return [each for each in plan.judged.items() if each[1].verdict.facts is not None]
+    return [item for item in plan.judged.items() if item[1].verdict.facts is not None]
 
 
-def as_packed(one: FileVerdict, tree: Path, path: str) -> FileVerdict:
+def as_packed(judged: FileVerdict, tree: Path, path: str) -> FileVerdict:
     """The verdict on a log with its path in the tree; only paths differ."""
-    verdict = _moved(one.verdict, path)
-    return replace(one, path=f"{tree}/{path}", display_path=path, verdict=verdict)
+    verdict = _moved(judged.verdict, path)
+    return replace(judged, path=f"{tree}/{path}", display_path=path, verdict=verdict)
 
 
 def _moved(verdict: LogVerdict, path: str) -> LogVerdict:
@@ -73,7 +75,7 @@ def _moved(verdict: LogVerdict, path: str) -> LogVerdict:
     assert isinstance(facts, Facts)
     return replace(
         verdict,
-        findings=[replace(each, path=path) for each in verdict.findings],
+        findings=[replace(finding, path=path) for finding in verdict.findings],
         facts=replace(
             facts, run=replace(facts.run, name=path), seeds=replace(facts.seeds, path=path)
         ),
@@ -90,9 +92,9 @@ def _lacking(name: str) -> Finding:
 def errors_of(report: Report) -> list[FindingEntry]:
     """The findings for which the gate rejects a tree."""
     return [
-        each
-        for each in report.findings
-        if (each.severity == "error" or each.official) and not each.waived
+        finding
+        for finding in report.findings
+        if (finding.severity == "error" or finding.official) and not finding.waived
     ]
 
 
@@ -121,21 +123,21 @@ def make_receipt(
             official_verdict=report.official_verdict,
             rejected_by=tuple(report.rejected_by),
             counts=report.counts,
-            errors=dict(sorted(Counter(each.id for each in errors_of(report)).items())),
+            errors=dict(sorted(Counter(finding.id for finding in errors_of(report)).items())),
         ),
         forced=bool(report.rejected_by),
         results=tuple(_result(entry, report, waivers) for entry in report.results),
         waivers=tuple(_packed(waiver, count) for waiver, count in waivers),
-        files=tuple(_file(one) for one in sorted(copied, key=lambda each: each.entry.path)),
+        files=tuple(_file(file) for file in sorted(copied, key=lambda file: file.entry.path)),
     )
 
 
-def _file(one: Copied) -> PackedFile:
-    source = one.entry.source
+def _file(copied: Copied) -> PackedFile:
+    source = copied.entry.source
     return PackedFile(
-        path=one.entry.path,
+        path=copied.entry.path,
         size=source.size,
-        sha256=one.sha256,
+        sha256=copied.sha256,
         source=source.display_path,
         executable=source.executable,
         link=source.link,
@@ -146,8 +148,10 @@ def _result(
     entry: ResultEntry, report: Report, waivers: Sequence[tuple[Waiver, int]]
 ) -> PackedResult:
     below = f"{entry.path}/"
-    found = [each for each in report.findings if f"{each.path}/".startswith(below)]
-    counts = [(waiver, sum(_covers(waiver, each) for each in found)) for waiver, _ in waivers]
+    findings = [finding for finding in report.findings if f"{finding.path}/".startswith(below)]
+    counts = [
+        (waiver, sum(_covers(waiver, finding) for finding in findings)) for waiver, _ in waivers
+    ]
     return PackedResult(
         path=entry.path,
         system=entry.system,
@@ -180,7 +184,9 @@ def _waivers(report: Report, tree: Path) -> list[tuple[Waiver, int]]:
         return []
     waivers, _ = waivers_in_tree(path, WAIVERS_FILE)
     valid = [waiver for waiver in waivers.items if waiver.until >= date.today()]
-    return [(one, sum(_covers(one, each) for each in report.findings)) for one in valid]
+    return [
+        (waiver, sum(_covers(waiver, finding) for finding in report.findings)) for waiver in valid
+    ]
 
 
 def _covers(waiver: Waiver, entry: FindingEntry) -> bool:

@@ -112,7 +112,7 @@ def pack(job: PackJob) -> Packed:
 def _workshop(target: Path, *, durable: bool) -> Iterator[Path]:
     """The parent folder of the target, locked, and created if necessary."""
     parent = target.parent
-    made = not parent.exists()
+    is_new = not parent.exists()
     try:
         make_folders(parent, durable=durable)
         with locked(parent):
@@ -120,7 +120,7 @@ def _workshop(target: Path, *, durable: bool) -> Iterator[Path]:
     except OSError as error:
         raise UsageFault(f"{parent} cannot be written to: {error.strerror}") from None
     finally:
-        if made:
+        if is_new:
             with contextlib.suppress(OSError):
                 parent.rmdir()
 
@@ -159,20 +159,20 @@ def write(
         if packed.report and packed.report.rejected_by and not job.force:
             packed.state = "rejected"
         return packed
-    with stage(target, workshop, job.notify, durable=job.durable) as made:
-        made.fill(plan.sorted(), job.jobs)
-        packed.copied = made.copied
-        receipt = _judged(job, packed, made.tree)
+    with stage(target, workshop, job.notify, durable=job.durable) as staged:
+        staged.fill(plan.sorted(), job.jobs)
+        packed.copied = staged.copied
+        receipt = _judged(job, packed, staged.tree)
         job.notify("judged")
         if receipt.gate.rejected_by and not job.force:
             packed.state = "rejected"
             return packed
         if job.receipt_in_tree:
             # After the check, which excludes the receipt; before the swap, which includes it
-            write_whole(made.tree / RECEIPT_FILE, receipt.to_json())
+            write_whole(staged.tree / RECEIPT_FILE, receipt.to_json())
         if before is not None:
-            before(made)
-        made.put(exchange=job.exchange)
+            before(staged)
+        staged.put(exchange=job.exchange)
         packed.state = "packed"
     return packed
 
@@ -188,7 +188,9 @@ def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
     """The files of a plan that exist in the target, hashed."""
     # Threads suffice: reading and hashing release the interpreter's lock
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
-        return list(pool.map(lambda each: hashed_in_place(each, target / each.path), plan.sorted()))
+        return list(
+            pool.map(lambda entry: hashed_in_place(entry, target / entry.path), plan.sorted())
+        )
 
 
 def remade(job: PackJob, plan: Plan, target: Path) -> Packed:

@@ -41,10 +41,10 @@ def _lines(plan: Plan, target: str, existing: ExistingTree, width: int) -> Itera
     yield from _tree(plan, existing, width)
     yield from _section("Absent", ((a.path, a.message) for a in plan.absent), width)
     yield from _section("Missing", ((m.path, m.message) for m in plan.missing), width)
-    refused = [(each.display_path, each.why) for each in plan.left_out if each.refused]
+    refused = [(log.display_path, log.why) for log in plan.left_out if log.refused]
     yield from _section("Refused", refused, width)
-    left = [(each.display_path, each.why) for each in plan.left_out if not each.refused]
-    yield from _section("Left out", left, width)
+    left_out = [(log.display_path, log.why) for log in plan.left_out if not log.refused]
+    yield from _section("Left out", left_out, width)
     yield from _section("Conflicts", ((c.path, c.message) for c in plan.conflicts), width)
 
 
@@ -55,7 +55,7 @@ def _changes(existing: ExistingTree) -> str:
         "dropped": len(existing.extra),
         "unchanged": len(existing.same),
     }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return ", ".join(f"{count} {label}" for label, count in counts.items() if count)
 
 
 # --- the tree ---
@@ -80,13 +80,13 @@ def _tree(plan: Plan, existing: ExistingTree, width: int) -> Iterator[str]:
 
 def _rows(plan: Plan) -> Iterator[tuple[str, list[PlannedFile]]]:
     """The files in natural order; a folder that is copied completely is one row."""
-    whole: dict[str, list[PlannedFile]] = {}
+    folders: dict[str, list[PlannedFile]] = {}
     single: dict[str, list[PlannedFile]] = {}
     for entry in plan.sorted():
         folder = next((f for f in plan.folders if entry.path.startswith(f"{f}/")), None)
-        (single if folder is None else whole).setdefault(folder or entry.path, []).append(entry)
-    for path in natural([*whole, *single]):
-        yield path, whole.get(path) or single[path]
+        (single if folder is None else folders).setdefault(folder or entry.path, []).append(entry)
+    for path in natural([*folders, *single]):
+        yield path, folders.get(path) or single[path]
 
 
 def _row(
@@ -129,15 +129,15 @@ def _remarks(messages: Iterable[str], depth: int, width: int) -> Iterator[str]:
 
 
 def _section(title: str, items: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
-    found = list(items)
-    if not found:
+    entries = list(items)
+    if not entries:
         return
     yield ""
-    yield f"{title}: {len(found)}"
-    for path, message in found[:MOST]:
+    yield f"{title}: {len(entries)}"
+    for path, message in entries[:MOST]:
         yield from wrap(f"{clean(path)}: {clean(message)}", width, "  - ", "    ")
-    if len(found) > MOST:
-        yield f"  - and {len(found) - MOST} more"
+    if len(entries) > MOST:
+        yield f"  - and {len(entries) - MOST} more"
 
 
 # --- for scripts ---
@@ -152,7 +152,7 @@ def _data(packed: Packed) -> dict[str, Any]:
     plan, existing = packed.plan, packed.existing
 
     def messages(items: Iterable[Any]) -> list[dict[str, str]]:
-        return [{"path": each.path, "message": each.message} for each in items]
+        return [{"path": entry.path, "message": entry.message} for entry in items]
 
     return {
         "schema": "podium.plan/2",
@@ -180,8 +180,8 @@ def _data(packed: Packed) -> dict[str, Any]:
         "absent": messages(plan.absent),
         "conflicts": messages(plan.conflicts),
         "left_out": [
-            {"source": each.display_path, "why": each.why, "refused": each.refused}
-            for each in plan.left_out
+            {"source": log.display_path, "why": log.why, "refused": log.refused}
+            for log in plan.left_out
         ],
         "dropped": existing.extra,
     }

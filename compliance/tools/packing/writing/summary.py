@@ -47,14 +47,14 @@ def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
 def _results(results: tuple[PackedResult, ...]) -> Iterator[str]:
     yield "| result | division | verdict | runs | minutes | score | RCP | margin |"
     yield "|---|---|---|--:|--:|--:|---|--:|"
-    for one in results:
-        failed = f" ({one.failed_runs} failed)" if one.failed_runs else ""
-        rcp = one.rcp.verdict.replace("_", " ") if one.rcp else ""
-        margin = "" if one.rcp_margin is None else f"{one.rcp_margin:+.1%}"
+    for result in results:
+        failed = f" ({result.failed_runs} failed)" if result.failed_runs else ""
+        rcp = result.rcp.verdict.replace("_", " ") if result.rcp else ""
+        margin = "" if result.rcp_margin is None else f"{result.rcp_margin:+.1%}"
         yield (
-            f"| {escape(one.path.removeprefix('results/'))} | {escape(one.division)} "
-            f"| {one.verdict} | {one.runs}{failed} | {number(one.minutes)} | {number(one.score)} "
-            f"| {rcp} | {margin} |"
+            f"| {escape(result.path.removeprefix('results/'))} | {escape(result.division)} "
+            f"| {result.verdict} | {result.runs}{failed} "
+            f"| {number(result.minutes)} | {number(result.score)} | {rcp} | {margin} |"
         )
     yield ""
 
@@ -64,24 +64,24 @@ def _waivers(receipt: Receipt) -> Iterator[str]:
         return
     yield "| waiver | place | granted by | until | findings |"
     yield "|---|---|---|---|--:|"
-    for one in receipt.waivers:
-        cells = (one.rule, one.place, one.who, one.until)
-        yield f"| {' | '.join(map(escape, cells))} | {one.findings} |"
+    for waiver in receipt.waivers:
+        cells = (waiver.rule, waiver.place, waiver.who, waiver.until)
+        yield f"| {' | '.join(map(escape, cells))} | {waiver.findings} |"
     yield ""
 
 
 def _choices(plan: Plan) -> Iterator[str]:
-    notes = [each for each in plan.remarks if each.path.startswith("results/")]
-    for each in notes:
-        yield f"- {escape(each.path)}: {escape(each.message)}"
+    notes = [remark for remark in plan.remarks if remark.path.startswith("results/")]
+    for note in notes:
+        yield f"- {escape(note.path)}: {escape(note.message)}"
     if notes:
         yield ""
-    refused = [each for each in plan.left_out if each.refused]
+    refused = [log for log in plan.left_out if log.refused]
     if refused:
         yield f"Logs refused: {len(refused)}"
         yield ""
-        for one in refused[:MOST_LEFT_OUT]:
-            yield f"- {escape(one.display_path)}: {escape(one.why)}"
+        for log in refused[:MOST_LEFT_OUT]:
+            yield f"- {escape(log.display_path)}: {escape(log.why)}"
         if len(refused) > MOST_LEFT_OUT:
             yield f"- and {len(refused) - MOST_LEFT_OUT} more"
         yield ""

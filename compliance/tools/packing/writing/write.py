@@ -37,17 +37,17 @@ def _renameat2() -> _Renameat2 | None:
     import ctypes
 
     try:
-        found = ctypes.CDLL(None, use_errno=True).renameat2
+        function = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
         return None
-    found.argtypes = (
+    function.argtypes = (
         ctypes.c_int,
         ctypes.c_char_p,
         ctypes.c_int,
         ctypes.c_char_p,
         ctypes.c_uint,
     )
-    call: _Renameat2 = found
+    call: _Renameat2 = function
     return call
 
 
@@ -164,11 +164,11 @@ def stage(
 
     An error of the file system becomes a UsageFault, which states that nothing has changed.
     """
-    made = False
+    created = False
     try:
         clear(target, workshop)
         with staging(target, workshop) as folder:
-            made = True
+            created = True
             notify("made a stage")
             try:
                 yield Stage(folder, target, notify, durable=durable)
@@ -178,7 +178,7 @@ def stage(
     except OSError as error:
         raise UsageFault(_told(error, target)) from None
     finally:
-        if made:
+        if created:
             notify("cleared")
 
 
@@ -195,8 +195,8 @@ def _told(error: OSError, target: Path) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         reason = "no space left on the device"
     else:
-        where = f" ({error.filename})" if isinstance(error.filename, str | Path) else ""
-        reason = f"{(error.strerror or str(error)).lower()}{where}"
+        suffix = f" ({error.filename})" if isinstance(error.filename, str | Path) else ""
+        reason = f"{(error.strerror or str(error)).lower()}{suffix}"
     return f"{target} cannot be written: {reason}; the old tree is unchanged"
 
 
@@ -206,11 +206,11 @@ def clear(target: Path, workshop: Path) -> list[Leftover]:
     Only if the killed call certainly ran on this machine: a call on another may still be running.
     Returns the removed folders.
     """
-    found = [each for each in leftovers(target, workshop) if each.owner_gone]
-    for each in found:
-        recover(each.folder, target)
-        discard(each.folder)
-    return found
+    stale = [leftover for leftover in leftovers(target, workshop) if leftover.owner_gone]
+    for leftover in stale:
+        recover(leftover.folder, target)
+        discard(leftover.folder)
+    return stale
 
 
 def clean(target: Path, workshop: Path) -> list[Leftover]:

@@ -52,29 +52,29 @@ def clocks(material: Material) -> Iterator[Finding]:
 
 
 def _back(run: Run) -> Iterator[Finding]:
-    back = trace(run).back
-    if back:
-        line, gone = max(back, key=lambda each: each[1])
-        more = f", and at {len(back) - 1} other lines" if len(back) > 1 else ""
+    steps_back = trace(run).back
+    if steps_back:
+        line, lost_ms = max(steps_back, key=lambda pair: pair[1])
+        suffix = f", and at {len(steps_back) - 1} other lines" if len(steps_back) > 1 else ""
         yield CLOCK_BACK.found(
-            _PROFILE, run.display_path, line=line, seconds=gone / 1000, at=line, more=more
+            _PROFILE, run.display_path, line=line, seconds=lost_ms / 1000, at=line, more=suffix
         )
 
 
 def _distinct(points: Sequence[Point]) -> list[Point]:
     """The first point at each position: ranks and metrics repeat a position."""
-    seen: set[float | None] = set()
-    kept = []
+    positions: set[float | None] = set()
+    distinct = []
     for point in points:
-        if point[2] is None or point[2] not in seen:
-            kept.append(point)
-        seen.add(point[2])
-    return kept
+        if point[2] is None or point[2] not in positions:
+            distinct.append(point)
+        positions.add(point[2])
+    return distinct
 
 
 def _stands(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
-    placed = [each for each in points if each[2] is not None]
-    for _, group in groupby(placed, key=lambda each: each[1]):
+    positioned = [point for point in points if point[2] is not None]
+    for _, group in groupby(positioned, key=lambda point: point[1]):
         row = list(group)
         if len(row) >= STANDING:
             yield CLOCK_STANDS.found(
@@ -110,25 +110,25 @@ def _regular(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
 
 
 def _pace(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
-    placed = [(each[0], each[1], each[2]) for each in points if each[2] is not None]
+    positioned = [(point[0], point[1], point[2]) for point in points if point[2] is not None]
     paces = [
         (a[0], b[0], (b[2] - a[2]) / (b[1] - a[1]))
-        for a, b in pairwise(placed)
+        for a, b in pairwise(positioned)
         if b[1] > a[1] and b[2] > a[2]
     ]
-    if len(paces) < LEAST_PACES or len(paces) < len(placed) - 1:
+    if len(paces) < LEAST_PACES or len(paces) < len(positioned) - 1:
         return
     values = [pace for *_, pace in paces]
-    usual = median(values)
-    scattered = robust_z(values, LEAST_SCATTER * usual)
-    far = []
+    usual_pace = median(values)
+    scattered = robust_z(values, LEAST_SCATTER * usual_pace)
+    outliers = []
     for (first, last, pace), z in zip(paces, scattered, strict=True):
-        times = pace / usual
+        times = pace / usual_pace
         if abs(z) >= LEAST_PACE_Z and max(times, 1 / times) >= LEAST_CHANGE:
-            far.append((first, last, times, z))
-    if far:
-        first, last, times, z = max(far, key=lambda each: abs(each[3]))
-        more = f"; {len(far) - 1} more such intervals" if len(far) > 1 else ""
+            outliers.append((first, last, times, z))
+    if outliers:
+        first, last, times, z = max(outliers, key=lambda pace: abs(pace[3]))
+        suffix = f"; {len(outliers) - 1} more such intervals" if len(outliers) > 1 else ""
         yield PACE.found(
             _PROFILE,
             run.display_path,
@@ -137,7 +137,7 @@ def _pace(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
             last=last,
             times=times,
             z=z,
-            more=more,
+            more=suffix,
         )
 
 

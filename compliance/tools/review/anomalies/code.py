@@ -42,17 +42,19 @@ _ASSIGNED = re.compile(
 
 def code(material: Material) -> Iterator[Finding]:
     """Findings about the code of submissions, compared with their logs and with other code."""
-    held = {home.path: Code(home.root) for home in material.homes}
+    code_by_home = {home.path: Code(home.root) for home in material.homes}
     yield from _shared(material)
     yield from _opaque(material)
     by_home: dict[str, list[Result]] = defaultdict(list)
     roots = {home.root: home.path for home in material.homes}
     for result in material.results:
-        home = next((roots[up] for up in result.place.folder.parents if up in roots), None)
+        home = next(
+            (roots[parent] for parent in result.place.folder.parents if parent in roots), None
+        )
         if home is not None:
             by_home[home].append(result)
     for path, results in by_home.items():
-        yield from _disagreeing(held[path], path, results)
+        yield from _disagreeing(code_by_home[path], path, results)
 
 
 # --- settings -------------------------------------------------------------------------------------
@@ -60,27 +62,27 @@ def code(material: Material) -> Iterator[Finding]:
 
 def _disagreeing(files: Code, home: str, results: list[Result]) -> Iterator[Finding]:
     configs = [path for path in files.paths if path.endswith(CONFIGS)]
-    told: set[tuple[str, int]] = set()
+    reported: set[tuple[str, int]] = set()
     for result in results:
         for path in configs:
             if not _is_about(path, result):
                 continue
             for key, line, value in assignments(files.root / path):
                 logged = _logged(result, key)
-                if logged and all(abs(value - each) > 1e-9 * abs(each) for each in logged):
-                    shown = path if home in ("", ".") else f"{home}/{path}"
-                    if (shown, line) in told:
+                if logged and all(abs(value - number) > 1e-9 * abs(number) for number in logged):
+                    display_path = path if home in ("", ".") else f"{home}/{path}"
+                    if (display_path, line) in reported:
                         continue
-                    told.add((shown, line))
+                    reported.add((display_path, line))
                     yield CONFIG_DISAGREES.found(
                         _PROFILE,
                         result.place.display_path,
                         key=key,
                         setting=key,
-                        file=shown,
+                        file=display_path,
                         at=line,
                         value=f"{value:g}",
-                        logged=", ".join(f"{each:g}" for each in sorted({*logged})[:4]),
+                        logged=", ".join(f"{number:g}" for number in sorted({*logged})[:4]),
                     )
 
 
@@ -90,8 +92,8 @@ def _is_about(path: str, result: Result) -> bool:
     A log may also name it; only the file name is compared, because folders differ among machines.
     """
     name = path.rpartition("/")[2]
-    named = {run.facts.config for run in result.runs}
-    if name in {(each or "").rpartition("/")[2] for each in named} - {""}:
+    configs = {run.facts.config for run in result.runs}
+    if name in {(label or "").rpartition("/")[2] for label in configs} - {""}:
         return True
     return result.place.benchmark in path.split("/") and result.place.system in name
 
@@ -107,20 +109,20 @@ def assignments(path: Path) -> tuple[tuple[str, int, float], ...]:
             text = stream.read(LARGEST).decode(errors="replace")
     except OSError:
         return ()
-    found: list[tuple[str, int, float]] = []
+    assigned: list[tuple[str, int, float]] = []
     for number, line in enumerate(text.splitlines(), 1):
         match = _ASSIGNED.match(line)
         if match is not None:
-            found.append((match[1].lower(), number, float(match[2])))
-    counts = Counter(name for name, *_ in found)
-    return tuple(each for each in found if counts[each[0]] == 1)
+            assigned.append((match[1].lower(), number, float(match[2])))
+    counts = Counter(name for name, *_ in assigned)
+    return tuple(assignment for assignment in assigned if counts[assignment[0]] == 1)
 
 
 def _logged(result: Result, key: str) -> list[float]:
     """The values that the runs log under a key; empty if any of them is not a number."""
     values = [_setting(run.facts.settings.as_dict(), key) for run in result.runs]
-    known = [value for value in values if value is not None]
-    return known if len(known) == len(values) else []
+    numbers = [value for value in values if value is not None]
+    return numbers if len(numbers) == len(values) else []
 
 
 def _setting(settings: Mapping[str, Any], key: str) -> float | None:
@@ -134,25 +136,26 @@ def _shared(material: Material) -> Iterator[Finding]:
     """Code for a benchmark that is mostly another submitter's; the finding names the first."""
     first: dict[tuple[str, str], str] = {}
     for folder in material.code.folders:
-        own = {
+        digests = {
             file.hash: file
             for file in folder.files
             if file.kind is None and LEAST_BYTES <= file.size <= LARGEST
         }
         # In reading order: the first submitter had the file first
         holders = Counter(
-            first.setdefault((folder.benchmark, digest), folder.tree.submitter) for digest in own
+            first.setdefault((folder.benchmark, digest), folder.tree.submitter)
+            for digest in digests
         )
         del holders[folder.tree.submitter]
         if folder.benchmark and holders:
-            yield from _beside(folder, holders, len(own))
+            yield from _beside(folder, holders, len(digests))
 
 
 def _beside(folder: CodeFolder, holders: Counter[str], total: int) -> Iterator[Finding]:
     (origin, common), *others = holders.most_common()
     if common < LEAST_FILES or common < MOST_APART * total:
         return
-    more = f"; {len(others)} more submitters have some of them" if others else ""
+    suffix = f"; {len(others)} more submitters have some of them" if others else ""
     yield SHARED_CODE.found(
         _PROFILE,
         folder.tree.shown(f"benchmarks/{folder.benchmark}"),
@@ -160,7 +163,7 @@ def _beside(folder: CodeFolder, holders: Counter[str], total: int) -> Iterator[F
         count=total,
         benchmark=folder.benchmark,
         other=origin,
-        more=more,
+        more=suffix,
     )
 
 

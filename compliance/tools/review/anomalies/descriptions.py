@@ -45,8 +45,8 @@ def changing(material: Material) -> Iterator[Finding]:
     kinds: dict[tuple[str, ...], dict[str, Result]] = defaultdict(dict)
     for result in material.results:
         if result.description is not None:
-            given = result.description.given
-            kind = tuple(letters(str(given.get(name, ""))) for name in NODE)
+            fields = result.description.given
+            kind = tuple(letters(str(fields.get(name, ""))) for name in NODE)
             if kind[0]:
                 submitter = result.place.submitter
                 kinds[(submitter, *kind)].setdefault(result.place.system, result)
@@ -61,51 +61,51 @@ def _frameworks(material: Material) -> Iterator[Finding]:
     groups: dict[tuple[str, str, str], dict[str, Result]] = defaultdict(dict)
     for result in material.results:
         if result.description is not None:
-            place = result.place
+            location = result.place
             model = letters(result.description.accelerator_model_name)
-            key = place.submitter, f"{place.benchmark} {result.division}", model
-            groups[key].setdefault(place.system, result)
-    told: set[str] = set()
+            key = location.submitter, f"{location.benchmark} {result.division}", model
+            groups[key].setdefault(location.system, result)
+    reported: set[str] = set()
     for systems in groups.values():
         first, *others = systems.values()
         for other in others:
             for finding in _compared(other, first, SOFTWARE):
-                if finding.path not in told:
-                    told.add(finding.path)
+                if finding.path not in reported:
+                    reported.add(finding.path)
                     yield finding
 
 
-def _compared(here: Result, there: Result, names: tuple[str, ...]) -> Iterator[Finding]:
+def _compared(result: Result, other: Result, names: tuple[str, ...]) -> Iterator[Finding]:
     """A finding if fields of the two descriptions differ; a missing field is not a difference."""
-    assert here.description is not None
-    assert there.description is not None
-    mine, theirs = here.description.given, there.description.given
-    differing = [name for name in names if _differs(mine, theirs, name)]
+    assert result.description is not None
+    assert other.description is not None
+    fields, other_fields = result.description.given, other.description.given
+    differing = [name for name in names if _differs(fields, other_fields, name)]
     if not differing:
         return
-    name, more = differing[0], differing[1:]
+    name, other_names = differing[0], differing[1:]
     yield DESCRIPTION_CHANGES.found(
         Profile.POLICY,
-        _path(here),
+        _path(result),
         key=name,
         field=name,
-        value=_shown(mine[name]),
-        other_value=_shown(theirs[name]),
-        other=_path(there),
-        accelerator=here.description.accelerator_model_name or "no accelerator",
-        more=f"; also different: {join_limited(more)}" if more else "",
+        value=_shown(fields[name]),
+        other_value=_shown(other_fields[name]),
+        other=_path(other),
+        accelerator=result.description.accelerator_model_name or "no accelerator",
+        more=f"; also different: {join_limited(other_names)}" if other_names else "",
     )
 
 
-def _differs(mine: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> bool:
-    one, other = str(mine.get(name) or ""), str(theirs.get(name) or "")
+def _differs(fields: Mapping[str, Any], other_fields: Mapping[str, Any], name: str) -> bool:
+    value, other = str(fields.get(name) or ""), str(other_fields.get(name) or "")
     if name in CAPACITIES:
-        size, other_size = _bytes(one), _bytes(other)
+        size, other_size = _bytes(value), _bytes(other)
         if size is not None and other_size is not None:
             return not math.isclose(size, other_size, rel_tol=LEAST_APART)
     if name in VERSIONED:
-        one, other = _MINOR.sub(r"\1", one), _MINOR.sub(r"\1", other)
-    return bool(letters(one) and letters(other) and letters(one) != letters(other))
+        value, other = _MINOR.sub(r"\1", value), _MINOR.sub(r"\1", other)
+    return bool(letters(value) and letters(other) and letters(value) != letters(other))
 
 
 def _bytes(text: str) -> float | None:
@@ -119,9 +119,9 @@ def _bytes(text: str) -> float | None:
 
 def _path(result: Result) -> str:
     """The path of a result's system description, as reports show it."""
-    place = result.place
-    above = place.display_path.rpartition(f"results/{place.system}")[0]
-    return f"{above}systems/{place.system}.json"
+    location = result.place
+    above = location.display_path.rpartition(f"results/{location.system}")[0]
+    return f"{above}systems/{location.system}.json"
 
 
 def _shown(value: Any) -> str:

@@ -39,10 +39,10 @@ FINDERS: tuple[Finder, ...] = (
 
 def anomalies(material: Material) -> list[Finding]:
     """The anomalies of a round; a finder that fails does not hide the findings of the others."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for finder in FINDERS:
         try:
-            found += finder(material)
+            findings += finder(material)
         except Exception as error:
-            found.append(internal_fault(".", error))
-    return found
+            findings.append(internal_fault(".", error))
+    return findings

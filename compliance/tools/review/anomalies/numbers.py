@@ -49,9 +49,9 @@ class Numbered(msgspec.Struct, frozen=True):
 def missing_numbers(material: Material) -> Iterator[Finding]:
     """Results with gaps in the numbers of jobs, or of runs within longer names."""
     for result in material.timed():
-        found = _of_names(result) or _of_jobs(result)
-        if found is not None:
-            yield found
+        finding = _of_names(result) or _of_jobs(result)
+        if finding is not None:
+            yield finding
 
 
 # --- jobs -----------------------------------------------------------------------------------------
@@ -64,12 +64,12 @@ def _of_jobs(result: Result) -> Finding | None:
         for run in result.runs
         if (job := trace(run).job) is not None
     ]
-    for what, known in (("jobs in names", [*_named_jobs(result)]), ("jobs in the logs", logged)):
-        ordered = sorted({each.number: each for each in reversed(known)}.items())
+    for noun, jobs in (("jobs in names", [*_named_jobs(result)]), ("jobs in the logs", logged)):
+        ordered = sorted({job.number: job for job in reversed(jobs)}.items())
         gap = _gaps([number for number, _ in ordered])
         if gap is not None:
-            after = next(each for number, each in ordered if number > gap[0])
-            return _found(what, [number for number, _ in ordered], gap, after)
+            after = next(job for number, job in ordered if number > gap[0])
+            return _found(noun, [number for number, _ in ordered], gap, after)
     return None
 
 
@@ -91,15 +91,15 @@ def _gaps(numbers: Sequence[int]) -> list[int] | None:
     if len(numbers) < LEAST_NUMBERS:
         return None
     steps = [after - before for before, after in pairwise(numbers)]
-    usual = median_low(steps)
-    if usual > MOST_STEP or 2 * steps.count(usual) < len(steps):
+    usual_step = median_low(steps)
+    if usual_step > MOST_STEP or 2 * steps.count(usual_step) < len(steps):
         return None
     left_out: list[int] = []
     for before, after in pairwise(numbers):
         # Before the list: there may be millions of other jobs in a day between two jobs
-        if (after - before) // usual > MOST_TIMES * len(numbers):
+        if (after - before) // usual_step > MOST_TIMES * len(numbers):
             return None
-        left_out += range(before + usual, after - usual + 1, usual)
+        left_out += range(before + usual_step, after - usual_step + 1, usual_step)
     return left_out if 0 < len(left_out) <= MOST_TIMES * len(numbers) else None
 
 
@@ -120,32 +120,34 @@ def _of_names(result: Result) -> Finding | None:
             # Numbers of runs are short; a longer number is a job, a seed or a date
             if len(numbers[-1]) <= 3:
                 series[key].append(Numbered(int(numbers[-1]), run.display_path))
-    rows = [sorted(known, key=lambda each: each.number) for known in series.values()]
-    found = [(row, gap) for row in rows if (gap := _not_there([each.number for each in row]))]
-    if not found:
+    rows = [sorted(numbered, key=lambda entry: entry.number) for numbered in series.values()]
+    gaps = [(row, gap) for row in rows if (gap := _not_there([entry.number for entry in row]))]
+    if not gaps:
         return None
-    row, gap = found[0]
-    after = next(each for each in row if each.number > gap[0])
-    return _found("logs", [each.number for each in row], gap, after, others=len(found) - 1)
+    row, gap = gaps[0]
+    after = next(entry for entry in row if entry.number > gap[0])
+    return _found("logs", [entry.number for entry in row], gap, after, others=len(gaps) - 1)
 
 
 def _not_there(numbers: Sequence[int]) -> list[int]:
     """The numbers missing from a sequence that begins at 0 or 1."""
     if len(numbers) < LEAST_NUMBERS or numbers[0] > MOST_FIRST:
         return []
-    there = {*numbers}
-    left_out = [number for number in range(min(numbers[0], 1), numbers[-1]) if number not in there]
+    present = {*numbers}
+    left_out = [
+        number for number in range(min(numbers[0], 1), numbers[-1]) if number not in present
+    ]
     return left_out if len(left_out) <= MOST_TIMES * len(numbers) else []
 
 
 def _found(
-    what: str, numbers: Sequence[int], gap: Sequence[int], after: Numbered, others: int = 0
+    noun: str, numbers: Sequence[int], gap: Sequence[int], after: Numbered, others: int = 0
 ) -> Finding:
     return MISSING_NUMBERS.found(
         Profile.POLICY,
         after.path,
         line=after.line,
-        what=what,
+        what=noun,
         numbers=join_limited([str(number) for number in numbers], 12),
         missing=join_limited([str(number) for number in gap], 12),
         are="is" if len(gap) == 1 else "are",

@@ -61,8 +61,8 @@ LEAST_SCATTER = 0.02
 
 def speed_of(result: Result) -> SpeedEntry | None:
     """The speed of a result: the training of its converged runs divided by their time."""
-    described = result.description
-    scale = described.accelerators if described is not None else None
+    description = result.description
+    scale = description.accelerators if description is not None else None
     speeds = [
         facts.to_converge / facts.minutes / 60
         for run in result.runs
@@ -80,13 +80,13 @@ def speeds(material: Material) -> dict[str, SpeedEntry]:
     Peers have the same benchmark, division, accelerator and number of accelerators. Distances are
     of logarithms, so that twice and half the speed are equally far.
     """
-    found: dict[str, SpeedEntry] = {}
+    entries: dict[str, SpeedEntry] = {}
     groups: dict[tuple[object, ...], list[tuple[str, SpeedEntry]]] = defaultdict(list)
-    placed = [(each.place.display_path, each) for each in material.timed()]
+    results_by_path = [(result.place.display_path, result) for result in material.timed()]
     for before in material.earlier:
-        timed = (each for each in before.results if not each.weak)
-        placed += [(before.place(each.place.display_path), each) for each in timed]
-    for path, result in placed:
+        timed = (result for result in before.results if not result.weak)
+        results_by_path += [(before.place(result.place.display_path), result) for result in timed]
+    for path, result in results_by_path:
         speed = speed_of(result)
         if speed is not None:
             assert result.description is not None  # as there is a speed per accelerator
@@ -94,8 +94,8 @@ def speeds(material: Material) -> dict[str, SpeedEntry]:
             key = (result.place.benchmark, result.division, *system, speed.unit)
             groups[key].append((path, speed))
     for group in groups.values():
-        found.update(_beside(group))
-    return found
+        entries.update(_beside(group))
+    return entries
 
 
 def _accelerator(result: Result) -> str:
@@ -115,9 +115,9 @@ def _beside(group: list[tuple[str, SpeedEntry]]) -> Iterator[tuple[str, SpeedEnt
 
 def outlying(material: Material) -> Iterator[Finding]:
     """Results far faster or slower than others on the same number of the same accelerators."""
-    known = speeds(material)
+    entries = speeds(material)
     for result in material.timed():
-        speed = known.get(result.place.display_path)
+        speed = entries.get(result.place.display_path)
         if speed is None or speed.z is None or speed.times is None:
             continue
         fast, times = speed.z > 0, max(speed.times, 1 / speed.times)
@@ -152,9 +152,9 @@ def outlier_runs(material: Material) -> Iterator[Finding]:
         distances = robust_z([math.log(speed) for _, speed in timed], RUN_SCATTER)
         for (run, speed), z in zip(timed, distances, strict=True):
             share = speed / middle
-            far = abs(z) >= LEAST_RUN_Z and abs(share - 1) >= LEAST_RUN_SHARE
+            is_outlier = abs(z) >= LEAST_RUN_Z and abs(share - 1) >= LEAST_RUN_SHARE
             # Beyond twice the speed, the runs probably log their training in different units
-            if far and 0.5 <= share <= 2:
+            if is_outlier and 0.5 <= share <= 2:
                 yield OUTLIER_RUN.found(
                     _PROFILE, run.display_path, times=share, total=len(timed), z=z
                 )
@@ -183,8 +183,8 @@ def _evaluation_interval(run: Run) -> float | None:
     quality, unit = trace(run).quality, run.facts.run.unit
     if not quality.unit.startswith(unit.rstrip("s")):
         return None
-    places = sorted({point[2] for point in quality.points if point[2] is not None})
-    gaps = [after - before for before, after in pairwise(places)]
+    positions = sorted({point[2] for point in quality.points if point[2] is not None})
+    gaps = [after - before for before, after in pairwise(positions)]
     return median(gaps) if gaps else None
 
 
@@ -192,9 +192,13 @@ def outside_band(material: Material) -> Iterator[Finding]:
     """Results with runs that converge far sooner than the reference, one finding for each."""
     for result in material.timed():
         distances = ((sigmas_below(result, run), run) for run in result.runs)
-        far = [(each, run) for each, run in distances if each is not None and each > BAND]
-        if far:
-            distance, run = max(far, key=lambda each: each[0])
+        outliers = [
+            (distance, run)
+            for distance, run in distances
+            if distance is not None and distance > BAND
+        ]
+        if outliers:
+            distance, run = max(outliers, key=lambda pair: pair[0])
             reference, facts = result.convergence, run.facts.run
             batch = f", at batch size {facts.batch_size:g}" if facts.batch_size else ""
             yield OUTSIDE_BAND.found(
@@ -206,7 +210,7 @@ def outside_band(material: Material) -> Iterator[Finding]:
                 mean=reference.mean,
                 deviation=reference.deviation,
                 batch=batch,
-                count=len(far),
+                count=len(outliers),
                 total=len(result.runs),
             )
 
@@ -226,8 +230,8 @@ def ranked(material: Material) -> list[tuple[float, Result]]:
     of RetinaNet after four epochs, this is not a sign of selected runs.
     """
     tested = ((margin_of(result), result) for result in material.timed())
-    found = [(share, result) for share, result in tested if share is not None and share > EXACT]
-    return sorted(found, key=lambda each: (each[0], each[1].place.display_path))
+    passing = [(share, result) for share, result in tested if share is not None and share > EXACT]
+    return sorted(passing, key=lambda pair: (pair[0], pair[1].place.display_path))
 
 
 def near_misses(material: Material) -> Iterator[Finding]:

@@ -42,13 +42,13 @@ class Span(msgspec.Struct, frozen=True):
 
 def spans_of(result: Result) -> list[Span]:
     """The runs of a result that have a start and an end, in order."""
-    found = []
+    spans = []
     for run in result.runs:
         facts = run.facts.run
         start, stop = facts.start_ms, facts.stop_ms
         if start is not None and stop is not None and start < stop:
-            found.append(Span(start, stop, facts.accelerators, run))
-    return sorted(found, key=lambda each: (each.start, each.run.display_path))
+            spans.append(Span(start, stop, facts.accelerators, run))
+    return sorted(spans, key=lambda span: (span.start, span.run.display_path))
 
 
 def overlapping(material: Material) -> Iterator[Finding]:
@@ -58,12 +58,12 @@ def overlapping(material: Material) -> Iterator[Finding]:
     for result in material.timed():
         key = (result.place.submitter, result.place.system)
         systems[key] += spans_of(result)
-        described = result.description
-        sizes[key] = described.accelerators if described is not None else None
+        description = result.description
+        sizes[key] = description.accelerators if description is not None else None
     for key, spans in systems.items():
-        pairs = [*_too_many(sorted(spans, key=lambda each: each.start), sizes[key])]
+        pairs = [*_too_many(sorted(spans, key=lambda span: span.start), sizes[key])]
         # If all runs overlap, there are several such systems
-        if 0 < len({each.run.display_path for pair in pairs for each in pair}) < len(spans):
+        if 0 < len({span.run.display_path for pair in pairs for span in pair}) < len(spans):
             yield _overlap(pairs, len(spans), sizes[key])
 
 
@@ -79,15 +79,15 @@ def _too_many(spans: Sequence[Span], size: int | None) -> Iterator[tuple[Span, S
 
 def _needed(first: Span, second: Span, size: int | None) -> float:
     """Accelerators of both runs; a run that does not log its number uses all of them."""
-    whole = size or 1
+    system_size = size or 1
     return sum(
-        whole if each.accelerators is None else each.accelerators for each in (first, second)
+        system_size if span.accelerators is None else span.accelerators for span in (first, second)
     )
 
 
 def _overlap(pairs: Sequence[tuple[Span, Span]], total: int, size: int | None) -> Finding:
-    first, second = max(pairs, key=lambda pair: min(each.stop for each in pair) - pair[1].start)
-    runs = {each.run.display_path for pair in pairs for each in pair}
+    first, second = max(pairs, key=lambda pair: min(span.stop for span in pair) - pair[1].start)
+    runs = {span.run.display_path for pair in pairs for span in pair}
     needed = _needed(first, second, size)
     return OVERLAPPING_RUNS.found(
         _PROFILE,
@@ -108,14 +108,14 @@ def missing(material: Material) -> Iterator[Finding]:
         spans = spans_of(result)
         if len(spans) < LEAST_RUNS:
             continue
-        length = median(each.stop - each.start for each in spans)
+        length = median(span.stop - span.start for span in spans)
         gaps = [(b.start - a.stop, a, b) for a, b in pairwise(spans)]
-        usual = median(gap for gap, *_ in gaps)
+        usual_gap = median(gap for gap, *_ in gaps)
         # There is always some setup between two runs
-        if not 0 <= usual <= MOST_USUAL_GAP * length:
+        if not 0 <= usual_gap <= MOST_USUAL_GAP * length:
             continue
         for gap, before, after in gaps:
-            fits = (gap - usual) / (length + usual)
+            fits = (gap - usual_gap) / (length + usual_gap)
             if LEAST_FIT <= fits <= MOST_FIT:
                 yield MISSING_RUN.found(
                     _PROFILE,
@@ -125,7 +125,7 @@ def missing(material: Material) -> Iterator[Finding]:
                     gap=gap / MINUTE_MS,
                     fits=fits,
                     length=length / MINUTE_MS,
-                    usual=usual / MINUTE_MS,
+                    usual=usual_gap / MINUTE_MS,
                 )
 
 
@@ -141,27 +141,27 @@ LEAST_TELLING = 100
 
 def reused(material: Material) -> Iterator[Finding]:
     """Results with the seeds of another result of this round or an earlier one."""
-    known: dict[int, list[str]] = defaultdict(list)
+    paths_by_seed: dict[int, list[str]] = defaultdict(list)
     for earlier in material.earlier:
         for result in earlier.results:
-            _add(known, result, earlier.place(result.place.display_path))
+            _add(paths_by_seed, result, earlier.place(result.place.display_path))
     copies = {
         finding.path
         for finding in material.outcome.findings
         if finding.id in ("earlier.resubmitted", "result.copied-run")
     }
     ordered = sorted(
-        material.results, key=lambda each: min(map(began, each.runs), default=(math.inf, ""))
+        material.results, key=lambda result: min(map(began, result.runs), default=(math.inf, ""))
     )
     for result in ordered:
         path = result.place.display_path
         seeds = _seeds(result)
-        places: dict[str, list[int]] = defaultdict(list)
+        seeds_by_path: dict[str, list[int]] = defaultdict(list)
         for seed in sorted(seeds):
-            for place in known[seed]:
-                places[place].append(seed)
-        if places and not _copied(result, copies):
-            other, shared = max(places.items(), key=lambda each: len(each[1]))
+            for location in paths_by_seed[seed]:
+                seeds_by_path[location].append(seed)
+        if seeds_by_path and not _copied(result, copies):
+            other, shared = max(seeds_by_path.items(), key=lambda item: len(item[1]))
             if len(shared) >= LEAST_SHARED or max(shared) >= LARGE:
                 yield SEEDS_REUSED.found(
                     Profile.POLICY,
@@ -171,7 +171,7 @@ def reused(material: Material) -> Iterator[Finding]:
                     seed=shared[-1],
                     other=other,
                 )
-        _add(known, result, path)
+        _add(paths_by_seed, result, path)
 
 
 def _copied(result: Result, copies: set[str]) -> bool:
@@ -181,9 +181,9 @@ def _copied(result: Result, copies: set[str]) -> bool:
     )
 
 
-def _add(known: dict[int, list[str]], result: Result, path: str) -> None:
+def _add(paths_by_seed: dict[int, list[str]], result: Result, path: str) -> None:
     for seed in _seeds(result):
-        known[seed].append(path)
+        paths_by_seed[seed].append(path)
 
 
 def _seeds(result: Result) -> set[int]:

@@ -39,61 +39,61 @@ def copied_stretches(material: Material) -> Iterator[Finding]:
 
     `result.copied-run` and `earlier.*` report whole copies, which are not repeated here.
     """
-    known: dict[tuple[str, int], _Place] = {}
+    stretches: dict[tuple[str, int], _Place] = {}
     for earlier in material.earlier:
         for result in earlier.results:
             for run in result.runs:
-                _add(known, run, earlier.place(run.display_path))
+                _add(stretches, run, earlier.place(run.display_path))
     copies = _whole_copies(material)
     runs = [run for result in material.results for run in result.runs]
     for run in sorted(runs, key=began):
-        shared = _shared(known, run)
+        shared = _shared(stretches, run)
         if shared is not None and run.display_path not in copies:
             yield _found(run, shared)
-        _add(known, run, run.display_path)
+        _add(stretches, run, run.display_path)
 
 
-def _add(known: dict[tuple[str, int], _Place], run: Run, path: str) -> None:
+def _add(stretches: dict[tuple[str, int], _Place], run: Run, path: str) -> None:
     for stretch in trace(run).stretches:
-        known.setdefault((stretch.kind, stretch.mark), _Place(run, path, stretch))
+        stretches.setdefault((stretch.kind, stretch.mark), _Place(run, path, stretch))
 
 
 def _whole_copies(material: Material) -> set[str]:
     rules = ("result.copied-run", "earlier.shifted-log", "earlier.resubmitted")
-    found = {each.path for each in material.outcome.findings if each.id in rules}
+    paths = {finding.path for finding in material.outcome.findings if finding.id in rules}
     # A resubmitted result is reported at its folder
-    return found | {
+    return paths | {
         run.display_path
         for result in material.results
-        if result.place.display_path in found
+        if result.place.display_path in paths
         for run in result.runs
     }
 
 
-def _shared(known: dict[tuple[str, int], _Place], run: Run) -> _Shared | None:
+def _shared(stretches: dict[tuple[str, int], _Place], run: Run) -> _Shared | None:
     shared: _Shared | None = None
     for stretch in trace(run).stretches:
-        place = known.get((stretch.kind, stretch.mark))
-        if place is None:
+        first = stretches.get((stretch.kind, stretch.mark))
+        if first is None:
             continue
         if shared is None:
-            shared = _Shared(place, stretch, Counter())
-        shared.counts[place.path] += 1
+            shared = _Shared(first, stretch, Counter())
+        shared.counts[first.path] += 1
     return shared
 
 
 def _found(run: Run, shared: _Shared) -> Finding:
-    first, own = shared.first, shared.own
-    more = sum(shared.counts.values()) - 1
+    first, stretch = shared.first, shared.own
+    surplus = sum(shared.counts.values()) - 1
     others = len(shared.counts) - 1
-    text = f"; {more} more such stretches" if more else ""
+    text = f"; {surplus} more such stretches" if surplus else ""
     text += f" (other logs: {others})" if others else ""
     return COPIED_STRETCH.found(
         _PROFILE,
         run.display_path,
-        line=own.first,
-        what=_WHAT[own.kind],
-        lines=f"{own.first} to {own.last}",
+        line=stretch.first,
+        what=_WHAT[stretch.kind],
+        lines=f"{stretch.first} to {stretch.last}",
         theirs=f"{first.stretch.first} to {first.stretch.last}",
         other=first.path,
         others=text,

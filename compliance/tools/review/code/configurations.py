@@ -32,26 +32,28 @@ def configurations(
     tree: CodeTree, files: Sequence[CodeFile], logs: Sequence[LogHead], benchmark: str
 ) -> list[Configuration]:
     """The configurations in some files, used ones first, with the variables that differ."""
-    named = [file for file in files if file.kind is None and _is_configuration(file.path)]
-    own = [log for log in logs if log.benchmark == benchmark]
+    candidates = [file for file in files if file.kind is None and _is_configuration(file.path)]
+    benchmark_logs = [log for log in logs if log.benchmark == benchmark]
     values: dict[str, dict[str, str]] = {}
-    for file in named[:MOST_CONFIGURATIONS]:
-        found = assignments(tree, file)
-        if len(found) >= LEAST_VARIABLES:
-            values[file.path] = found
-    used = {path: [log for log in own if _is_used(path, log)] for path in values}
+    for file in candidates[:MOST_CONFIGURATIONS]:
+        variables = assignments(tree, file)
+        if len(variables) >= LEAST_VARIABLES:
+            values[file.path] = variables
+    used = {path: [log for log in benchmark_logs if _is_used(path, log)] for path in values}
     columns = _differing(values.values())
     rows = [
         Configuration(
             path=tree.shown(path),
             used_by=sorted({tree.shown(log.result) for log in used[path]}),
             values={
-                name: Variable(value=found[name], logged=_logged(name, found[name], used[path]))
+                name: Variable(
+                    value=variables[name], logged=_logged(name, variables[name], used[path])
+                )
                 for name in columns
-                if name in found
+                if name in variables
             },
         )
-        for path, found in values.items()
+        for path, variables in values.items()
     ]
     return sorted(rows, key=lambda row: (not row.used_by, row.path)) if len(rows) > 1 else rows
 
@@ -67,12 +69,12 @@ def assignments(tree: CodeTree, file: CodeFile) -> dict[str, str]:
     except OSError:
         return {}
     pattern = _YAML if file.path.endswith((".yaml", ".yml")) else _ASSIGNED
-    found = {}
+    variables = {}
     for line in text.splitlines():
         match = pattern.match(line) if len(line) <= _LONGEST_LINE else None
         if match is not None:
-            found[match[1]] = _value(match[2])
-    return found
+            variables[match[1]] = _value(match[2])
+    return variables
 
 
 def _value(text: str) -> str:
@@ -85,11 +87,11 @@ def _value(text: str) -> str:
 
 
 def _differing(rows: Iterable[Mapping[str, str]]) -> list[str]:
-    every = [*rows]
-    names = {name: None for row in every for name in row}
-    apart = [name for name in names if len({row.get(name) for row in every}) > 1]
+    all_rows = [*rows]
+    names = {name: None for row in all_rows for name in row}
+    differing = [name for name in names if len({row.get(name) for row in all_rows}) > 1]
     # A single configuration differs from no other: all of it is shown
-    return (apart if len(every) > 1 else [*names])[:MOST_VARIABLES]
+    return (differing if len(all_rows) > 1 else [*names])[:MOST_VARIABLES]
 
 
 def _is_used(path: str, log: LogHead) -> bool:
@@ -105,21 +107,21 @@ def _logged(name: str, value: str, logs: Sequence[LogHead]) -> str:
     logged = {
         str(log.settings[key]) for log in logs for key in (name.lower(),) if key in log.settings
     }
-    differing = sorted(each for each in logged if not _equal(each, value))
+    differing = sorted(logged_value for logged_value in logged if not _equal(logged_value, value))
     return ", ".join(differing[:3]) if differing and len(differing) == len(logged) else ""
 
 
 def _equal(first: Any, second: str) -> bool:
     if str(first).strip().lower() == second.strip().lower():
         return True
-    numbers = [_number(each) for each in (first, second)]
+    numbers = [_number(value) for value in (first, second)]
     return None not in numbers and numbers[0] == numbers[1]
 
 
 def _number(value: Any) -> float | None:
-    known = as_number(value)
-    if known is not None:
-        return known
+    number = as_number(value)
+    if number is not None:
+        return number
     try:
         return float(str(value))
     except ValueError:

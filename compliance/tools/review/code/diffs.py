@@ -67,31 +67,34 @@ def diffs(
     tree: CodeTree, unread: Sequence[Unread], pool: Pool, shown: frozenset[str], room: Room
 ) -> list[FileDiff]:
     """The files with their hunks, the most important first; raises UsageFault."""
-    found = []
+    file_diffs = []
     for batch in _batches(unread):
-        compared = [each for each in batch if each.base is not None and each.base.close]
+        compared = [entry for entry in batch if entry.base is not None and entry.base.close]
         sides = [
-            (_side(_base_path(pool, each)), _side(tree.root / each.file.path)) for each in compared
+            (_side(_base_path(pool, entry)), _side(tree.root / entry.file.path))
+            for entry in compared
         ]
         hunks = differences([Pair(base.data, file.data) for base, file in sides])
-        made = [
-            _compared(tree, each, pool, raw, pair)
-            for each, raw, pair in zip(compared, hunks, sides, strict=True)
+        batch_diffs = [
+            _compared(tree, entry, pool, raw, pair)
+            for entry, raw, pair in zip(compared, hunks, sides, strict=True)
         ]
-        made += [
-            _whole(tree, each, pool) for each in batch if each.base is None or not each.base.close
+        batch_diffs += [
+            _whole(tree, entry, pool)
+            for entry in batch
+            if entry.base is None or not entry.base.close
         ]
-        found += [room.fit(_unseen(each, shown)) for each in made]
-    return sorted(found, key=_weight)
+        file_diffs += [room.fit(_unseen(diff, shown)) for diff in batch_diffs]
+    return sorted(file_diffs, key=_weight)
 
 
 def _batches(unread: Sequence[Unread]) -> Iterator[list[Unread]]:
     """The files in batches that fit into memory together with their bases."""
     batch: list[Unread] = []
     size = 0
-    for each in unread:
-        size += each.file.size + (each.base.entry.file.size if each.base is not None else 0)
-        batch.append(each)
+    for entry in unread:
+        size += entry.file.size + (entry.base.entry.file.size if entry.base is not None else 0)
+        batch.append(entry)
         if size >= MOST_BYTES:
             yield batch
             batch, size = [], 0
@@ -120,13 +123,15 @@ def _compared(
     assert base is not None
     path = tree.shown(file.path)
     hunks = sorted(
-        (_hunk(path, each, masked=(sides[0].masked, sides[1].masked)) for each in raw),
+        (_hunk(path, hunk, masked=(sides[0].masked, sides[1].masked)) for hunk in raw),
         key=lambda hunk: (rank(hunk.subjects), hunk.line),
     )
     origin = pool.trees[base.entry.tree]
-    here, there = (benchmark_of(each.path)[1] for each in (file, base.entry.file))
+    inner_path, base_inner_path = (
+        benchmark_of(code_file.path)[1] for code_file in (file, base.entry.file)
+    )
     # The reference has other folders
-    same = here == there or (origin.reference and base.entry.file.name == file.name)
+    same = inner_path == base_inner_path or (origin.reference and base.entry.file.name == file.name)
     return FileDiff(
         path=path,
         kind="changed" if same or unread.library else "moved",
@@ -164,8 +169,8 @@ def _hunk(path: str, raw: RawHunk, masked: tuple[frozenset[int], frozenset[int]]
 
 def _text(line: bytes) -> str:
     text = clean_document(line.removesuffix(b"\r").decode("utf-8", "replace"))
-    left = len(text) - LONGEST_LINE
-    return text if left <= 0 else f"{text[:LONGEST_LINE]}… ({left} more characters)"
+    surplus = len(text) - LONGEST_LINE
+    return text if surplus <= 0 else f"{text[:LONGEST_LINE]}… ({surplus} more characters)"
 
 
 def _id(path: str, lines: Sequence[bytes]) -> str:
@@ -186,11 +191,13 @@ def _whole(tree: CodeTree, unread: Unread, pool: Pool) -> FileDiff:
     hunk = _hunk(path, RawHunk(0, 1, [b"+" + line for line in lines]), (frozenset(), side.masked))
     remark = ""
     if base is not None:
-        near = pool.trees[base.entry.tree].shown(base.entry.file.path)
-        remark = f"closest: {near} ({base.kept:.0%} of the lines)"
+        closest_path = pool.trees[base.entry.tree].shown(base.entry.file.path)
+        remark = f"closest: {closest_path} ({base.kept:.0%} of the lines)"
     if len(hunk.lines) > MOST_LINES:
-        more = len(hunk.lines) - MOST_LINES
-        hunk = replace(hunk, lines=[*hunk.lines[:MOST_LINES], f" … {more} more lines in the file"])
+        surplus = len(hunk.lines) - MOST_LINES
+        hunk = replace(
+            hunk, lines=[*hunk.lines[:MOST_LINES], f" … {surplus} more lines in the file"]
+        )
     return FileDiff(
         path=path,
         kind="new",
@@ -209,14 +216,14 @@ def _whole(tree: CodeTree, unread: Unread, pool: Pool) -> FileDiff:
 
 
 def _unseen(diff: FileDiff, shown: frozenset[str]) -> FileDiff:
-    left = [hunk for hunk in diff.hunks if hunk.id not in shown]
-    if len(left) == len(diff.hunks):
+    unseen = [hunk for hunk in diff.hunks if hunk.id not in shown]
+    if len(unseen) == len(diff.hunks):
         return diff
     return replace(
         diff,
-        hunks=left,
-        seen=len(diff.hunks) - len(left),
-        to_read=sum(hunk.to_read for hunk in left),
+        hunks=unseen,
+        seen=len(diff.hunks) - len(unseen),
+        to_read=sum(hunk.to_read for hunk in unseen),
     )
 
 

@@ -64,20 +64,20 @@ def review_folder(
 ) -> Cell:
     """One cell of the review; without `compare`, its files only become known."""
     tree, tally = folder.tree, _Tally()
-    own, libraries = split(folder.files)
+    own_files, libraries = split(folder.files)
     for library in libraries:
         _read_library(tree, library, known, tally)
-    for file in own:
+    for file in own_files:
         _read_file(tree, file, known, tally)
-    found = diffs(tree, tally.unread, known.pool, known.shown, known.room) if compare else []
-    kinds = Counter(each.kind for each in found)
+    file_diffs = diffs(tree, tally.unread, known.pool, known.shown, known.room) if compare else []
+    kinds = Counter(diff.kind for diff in file_diffs)
     return Cell(
         submitter=tree.submitter,
         benchmark=folder.benchmark or "shared",
         path=tree.shown(_top(folder)),
         order=folder.reason,
-        base=usual([*tally.sources.elements(), *(each.base for each in found if each.base)]),
-        to_read=sum(each.to_read for each in found),
+        base=usual([*tally.sources.elements(), *(diff.base for diff in file_diffs if diff.base)]),
+        to_read=sum(diff.to_read for diff in file_diffs),
         files=len(folder.files),
         lines=sum(file.lines for file in folder.files),
         identical=tally.identical,
@@ -88,10 +88,10 @@ def review_folder(
         unverified=sum(library.unverified for library in tally.libraries),
         listed=len(tally.listed),
         sources=dict(tally.sources.most_common()),
-        diffs=found,
+        diffs=file_diffs,
         libraries=tally.libraries,
         others=tally.listed[:MOST_LISTED],
-        configurations=configurations(tree, own, logs, folder.benchmark) if compare else (),
+        configurations=configurations(tree, own_files, logs, folder.benchmark) if compare else (),
     )
 
 
@@ -120,8 +120,8 @@ def _read_file(tree: CodeTree, file: CodeFile, known: Known, tally: _Tally) -> N
         tally.identical += 1
         tally.sources[title] += 1
     else:
-        few = len(tally.unread) < MOST_UNREAD
-        tally.unread.append(Unread(file, pool.base(file, tree) if few else None))
+        has_room = len(tally.unread) < MOST_UNREAD
+        tally.unread.append(Unread(file, pool.base(file, tree) if has_room else None))
     if known.grows:
         pool.add(tree, file)
 
@@ -133,12 +133,12 @@ def _read_library(tree: CodeTree, library: VendoredFolder, known: Known, tally: 
     pool = known.pool
     version = version_of(tree.root, library)
     copy = pool.library(library.name, version, tree)
-    fresh = [
+    new_files = [
         file
         for file in library.files
         if file.kind is None and file.hash not in known.marks and pool.identical(file, tree) is None
     ]
-    patched, remark = _patched(fresh, copy, version)
+    patched, remark = _patched(new_files, copy, version)
     tally.unread += [
         Unread(file, pool.base_in(copy, library.inside(file)), library.name) for file in patched
     ]
@@ -151,8 +151,8 @@ def _read_library(tree: CodeTree, library: VendoredFolder, known: Known, tally: 
             lines=sum(file.lines for file in library.files),
             base=pool.title(copy.tree, tree) if copy is not None else "",
             patched=[tree.shown(file.path) for file in patched],
-            logging=[tree.shown(file.path) for file in fresh if _logs(tree, file)],
-            unverified=0 if patched else sum(file.lines for file in fresh),
+            logging=[tree.shown(file.path) for file in new_files if _logs(tree, file)],
+            unverified=0 if patched else sum(file.lines for file in new_files),
             remark=remark,
         )
     )
@@ -161,20 +161,20 @@ def _read_library(tree: CodeTree, library: VendoredFolder, known: Known, tally: 
 
 
 def _patched(
-    fresh: Sequence[CodeFile], copy: Copy | None, version: str
+    new_files: Sequence[CodeFile], copy: Copy | None, version: str
 ) -> tuple[list[CodeFile], str]:
     """The files of a library to read, or the reason why differing files are not shown."""
-    if not fresh:
+    if not new_files:
         return [], ""
-    lines = sum(file.lines for file in fresh)
+    lines = sum(file.lines for file in new_files)
     if copy is None:
-        return [], f"no copy to compare with: {len(fresh)} files, {lines} lines"
+        return [], f"no copy to compare with: {len(new_files)} files, {lines} lines"
     if copy.version != version:
         other = copy.version or "no stated version"
-        return [], f"{len(fresh)} files, {lines} lines differ from the copy of {other}"
-    if len(fresh) > MOST_PATCHED:
-        return [], f"{len(fresh)} files, {lines} lines differ from the copy: another version"
-    return [*fresh], ""
+        return [], f"{len(new_files)} files, {lines} lines differ from the copy of {other}"
+    if len(new_files) > MOST_PATCHED:
+        return [], f"{len(new_files)} files, {lines} lines differ from the copy: another version"
+    return [*new_files], ""
 
 
 def _logs(tree: CodeTree, file: CodeFile) -> bool:
@@ -192,7 +192,7 @@ def _logs(tree: CodeTree, file: CodeFile) -> bool:
 
 def removed(folder: CodeFolder, earlier: Sequence[CodeTree]) -> list[str]:
     """The files of the submitter's earlier round whose path and content are gone."""
-    places = {file.path for file in folder.files}
+    paths = {file.path for file in folder.files}
     contents = {file.hash for file in folder.files}
     return [
         tree.shown(file.path)
@@ -200,6 +200,6 @@ def removed(folder: CodeFolder, earlier: Sequence[CodeTree]) -> list[str]:
         if same_submitter(tree, folder.tree)
         for file in tree.files
         if benchmark_of(file.path)[0] == folder.benchmark
-        and file.path not in places
+        and file.path not in paths
         and file.hash not in contents
     ][:MOST_LISTED]

@@ -60,23 +60,23 @@ class RawHunk(msgspec.Struct, frozen=True):
 
 def differences(pairs: Sequence[Pair]) -> list[list[RawHunk]]:
     """The hunks of each pair, in order; raises UsageFault if git cannot run."""
-    found: list[list[RawHunk]] = [[] for _ in pairs]
+    hunks_by_pair: list[list[RawHunk]] = [[] for _ in pairs]
     if not pairs:
-        return found
-    with tempfile.TemporaryDirectory(prefix="podium.") as place:
-        folder = Path(place)
+        return hunks_by_pair
+    with tempfile.TemporaryDirectory(prefix="podium.") as temporary_folder:
+        folder = Path(temporary_folder)
         for side in ("a", "b"):
             (folder / side).mkdir()
         for number, pair in enumerate(pairs):
             (folder / "a" / f"{number:06}").write_bytes(pair.base)
             (folder / "b" / f"{number:06}").write_bytes(pair.file)
-        done = run_git(_COMMAND, folder=folder, variables=_VARIABLES, seconds=READING_SECONDS)
+        result = run_git(_COMMAND, folder=folder, variables=_VARIABLES, seconds=READING_SECONDS)
     # As for diff, 1 means that files differ
-    if done.status not in (0, 1):
-        raise UsageFault(f"git diff failed: {reason(done.errors)}")
-    for number, hunks in _parsed(done.output):
-        found[number] = hunks
-    return found
+    if result.status not in (0, 1):
+        raise UsageFault(f"git diff failed: {reason(result.errors)}")
+    for number, hunks in _parsed(result.output):
+        hunks_by_pair[number] = hunks
+    return hunks_by_pair
 
 
 def _parsed(output: bytes) -> Iterator[tuple[int, list[RawHunk]]]:
@@ -85,29 +85,29 @@ def _parsed(output: bytes) -> Iterator[tuple[int, list[RawHunk]]]:
     Lines of a hunk are counted: a line in it that looks like a header is content of a file.
     """
     lines = output.split(b"\n")
-    place, number, hunks = 0, -1, list[RawHunk]()
-    while place < len(lines):
-        line = lines[place]
-        place += 1
-        if found := _FILE.match(line):
+    index, number, hunks = 0, -1, list[RawHunk]()
+    while index < len(lines):
+        line = lines[index]
+        index += 1
+        if match := _FILE.match(line):
             if number >= 0:
                 yield number, hunks
-            number, hunks = int(found[1]), []
+            number, hunks = int(match[1]), []
         elif header := _HEADER.match(line):
             old, new = (int(header[group] or b"1") for group in (2, 4))
-            end = _end(lines, place, old, new)
-            hunks.append(RawHunk(int(header[1]), int(header[3]), lines[place:end]))
-            place = end
+            end = _end(lines, index, old, new)
+            hunks.append(RawHunk(int(header[1]), int(header[3]), lines[index:end]))
+            index = end
     if number >= 0:
         yield number, hunks
 
 
-def _end(lines: Sequence[bytes], place: int, old: int, new: int) -> int:
+def _end(lines: Sequence[bytes], index: int, old: int, new: int) -> int:
     """The end of a hunk that has `old` lines of the base and `new` lines of the file."""
-    while (old > 0 or new > 0) and place < len(lines):
-        sign = lines[place][:1]
+    while (old > 0 or new > 0) and index < len(lines):
+        sign = lines[index][:1]
         old -= sign in (b" ", b"-")
         new -= sign in (b" ", b"+")
-        place += 1
+        index += 1
     # git marks a last line without a line end
-    return place + (lines[place : place + 1] == [b"\\ No newline at end of file"])
+    return index + (lines[index : index + 1] == [b"\\ No newline at end of file"])

@@ -131,10 +131,10 @@ def _files(root: Path, top: str) -> Iterator[CodeFile]:
                 yield file
 
 
-def _file(path: Path, shown: str) -> CodeFile | None:
+def _file(path: Path, display_path: str) -> CodeFile | None:
     if path.is_symlink():
         target = os.fsencode(os.readlink(path))
-        return CodeFile(shown, _digest(target), len(target), 0, "link")
+        return CodeFile(display_path, _digest(target), len(target), 0, "link")
     hashed, size, lines, head, last = hashlib.blake2b(digest_size=HASH_BYTES), 0, 0, b"", b"\n"
     try:
         with open_plain(path) as stream:
@@ -147,9 +147,9 @@ def _file(path: Path, shown: str) -> CodeFile | None:
     except OSError:
         # The check reports unreadable files
         return None
-    kind = _kind(shown, size, binary=b"\0" in head)
+    kind = _kind(display_path, size, binary=b"\0" in head)
     count = lines + (last != b"\n") if kind is None or b"\0" not in head else 0
-    return CodeFile(shown, hashed.hexdigest(), size, count, kind)
+    return CodeFile(display_path, hashed.hexdigest(), size, count, kind)
 
 
 def _digest(data: bytes) -> str:

@@ -36,12 +36,12 @@ class LogHead(msgspec.Struct, frozen=True):
 
 def log_heads(root: Path) -> list[LogHead]:
     """The logs of a submission."""
-    found = []
+    heads = []
     for path in _logs(root):
         folder = os.path.relpath(os.path.dirname(path), root)
         parts = folder.split(os.sep)
-        found.append(_head(Path(path), "/".join(parts), parts[1], parts[-1]))
-    return found
+        heads.append(_head(Path(path), "/".join(parts), parts[1], parts[-1]))
+    return heads
 
 
 def _logs(root: Path) -> Iterator[str]:
@@ -75,5 +75,5 @@ def _head(path: Path, result: str, system: str, benchmark: str) -> LogHead:
         if started is not None or len(data) < size:
             break
     config = settings.get(CONFIG_FILENAME.name)
-    named = config if isinstance(config, str) else ""
-    return LogHead(result, system, benchmark, started, named, settings)
+    config_name = config if isinstance(config, str) else ""
+    return LogHead(result, system, benchmark, started, config_name, settings)

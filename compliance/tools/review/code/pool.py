@@ -103,27 +103,29 @@ class Pool:
     def title(self, number: int, reader: CodeTree) -> str:
         """The name of a tree for the reader of another: `own 5.0`, `NVIDIA 5.1`, `reference`."""
         tree = self.trees[number]
-        own = same_submitter(tree, reader)
-        return f"{'own' if own else tree.submitter} {tree.title}".strip()
+        is_own = same_submitter(tree, reader)
+        return f"{'own' if is_own else tree.submitter} {tree.title}".strip()
 
     def identical(self, file: CodeFile, reader: CodeTree) -> Entry | None:
         """The file with the same content: the reader's own, else the first known one."""
         holders = self._by_hash.get(file.hash, [])
-        own = (each for each in holders if self._is_own(each.tree, reader))
-        return next(own, holders[0] if holders else None)
+        own_entries = (entry for entry in holders if self._is_own(entry.tree, reader))
+        return next(own_entries, holders[0] if holders else None)
 
     def base(self, file: CodeFile, reader: CodeTree) -> Base | None:
         """The known file that has most lines of another; the first known one of equals."""
         path = reader.root / file.path
-        there = self._by_place.get(benchmark_of(file.path), [])
-        own = [each for each in there if self._is_own(each.tree, reader)]
-        alike = [self._entries[each] for each in self._sketches.nearest(path, MOST_COMPARED)]
-        found: Base | None = None
-        for entry in (*own[-MOST_COMPARED:], *there[:MOST_COMPARED], *alike):
+        candidates = self._by_place.get(benchmark_of(file.path), [])
+        own_candidates = [
+            candidate for candidate in candidates if self._is_own(candidate.tree, reader)
+        ]
+        similar = [self._entries[number] for number in self._sketches.nearest(path, MOST_COMPARED)]
+        best: Base | None = None
+        for entry in (*own_candidates[-MOST_COMPARED:], *candidates[:MOST_COMPARED], *similar):
             part = kept(self.path(entry), path)
-            if found is None or part > found.kept:
-                found = Base(entry, part)
-        return found if found is not None and found.kept >= LEAST_RELATED else None
+            if best is None or part > best.kept:
+                best = Base(entry, part)
+        return best if best is not None and best.kept >= LEAST_RELATED else None
 
     def library(self, name: str, version: str, reader: CodeTree) -> Copy | None:
         """The copy of a library to compare with: same version first, then the reader's own."""

@@ -60,9 +60,11 @@ def read_marks(path: Path) -> dict[str, ReadMark]:
         if len(data) > LARGEST:
             raise ValueError(f"the file is larger than {LARGEST >> 20} MiB")
         records = msgspec.convert(read_toml(data.decode()), ReadRecords)
-        odd = next((each for each in records.files if not _HASH.fullmatch(each)), None)
-        if odd is not None:
-            raise ValueError(f"{odd} is not a hash; expected {2 * HASH_BYTES} hexadecimal digits")
+        invalid = next((digest for digest in records.files if not _HASH.fullmatch(digest)), None)
+        if invalid is not None:
+            raise ValueError(
+                f"{invalid} is not a hash; expected {2 * HASH_BYTES} hexadecimal digits"
+            )
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, msgspec.ValidationError) as error:

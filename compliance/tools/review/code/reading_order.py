@@ -43,7 +43,7 @@ class CodeFolder(msgspec.Struct, frozen=True):
 def ordered(trees: Sequence[CodeTree], heads: Sequence[Sequence[LogHead]]) -> list[CodeFolder]:
     """The folders of code of a round's submissions, in reading order."""
     vendors = _vendors(trees)
-    found = []
+    folders = []
     for tree, logs in zip(trees, heads, strict=True):
         vendor = tree.submitter.casefold().startswith(tuple(vendors))
         by_benchmark: dict[str, list[CodeFile]] = {}
@@ -54,10 +54,10 @@ def ordered(trees: Sequence[CodeTree], heads: Sequence[Sequence[LogHead]]) -> li
             reason = _reason(first, vendor=vendor)
             # If it is unknown who was first, the order must not depend on names
             neutral = _digest(files)
-            known = float("inf") if first is None else first
-            order = (0 if vendor else 1, known, neutral)
-            found.append(CodeFolder(tree, benchmark, files, reason, order))
-    return sorted(found, key=lambda each: each.order)
+            started = float("inf") if first is None else first
+            order = (0 if vendor else 1, started, neutral)
+            folders.append(CodeFolder(tree, benchmark, files, reason, order))
+    return sorted(folders, key=lambda folder: folder.order)
 
 
 def _reason(first: float | None, *, vendor: bool) -> str:
@@ -69,9 +69,9 @@ def _reason(first: float | None, *, vendor: bool) -> str:
 
 
 def _first_log(logs: Iterable[LogHead], benchmark: str) -> float | None:
-    known = [each for each in logs if each.started is not None]
-    own = [each for each in known if each.benchmark == benchmark]
-    return min((each.started or 0.0 for each in own or known), default=None)
+    started_logs = [log for log in logs if log.started is not None]
+    own_logs = [log for log in started_logs if log.benchmark == benchmark]
+    return min((log.started or 0.0 for log in own_logs or started_logs), default=None)
 
 
 def _digest(files: Iterable[CodeFile]) -> str:
@@ -82,17 +82,17 @@ def _digest(files: Iterable[CodeFile]) -> str:
 def _vendors(trees: Sequence[CodeTree]) -> set[str]:
     names = {name for tree in trees for name in _accelerators(tree.root)}
     text = "\n".join(names)
-    found = (name for name, pattern in _FAMILIES if re.search(pattern, text, re.IGNORECASE))
-    return {name.casefold() for name in found}
+    families = (name for name, pattern in _FAMILIES if re.search(pattern, text, re.IGNORECASE))
+    return {name.casefold() for name in families}
 
 
 def _accelerators(root: Path) -> list[str]:
-    found = []
+    names = []
     for path in sorted((root / "systems").glob("*.json"))[:MOST_SYSTEMS]:
         try:
-            described = small_json(path)
+            description = small_json(path)
         except (OSError, ValueError):
             continue
-        if isinstance(described, dict):
-            found.append(str(described.get("accelerator_model_name", ""))[:200])
-    return found
+        if isinstance(description, dict):
+            names.append(str(description.get("accelerator_model_name", ""))[:200])
+    return names

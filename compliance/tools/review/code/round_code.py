@@ -32,9 +32,9 @@ def code_of(inputs: Inputs) -> RoundCode:
     names = {choice.rules.name for choice in inputs.choices}
     title = names.pop() if len(names) == 1 else ""
     trees = [
-        code_tree(one.root.resolve().name, one.root, one.display_path or ".", title)
-        for one in inputs.packages
-        if not one.scope
+        code_tree(package.root.resolve().name, package.root, package.display_path or ".", title)
+        for package in inputs.packages
+        if not package.scope
     ]
     logs = {tree.root: log_heads(tree.root) for tree in trees}
     return RoundCode(trees, ordered(trees, [logs[tree.root] for tree in trees]), logs)

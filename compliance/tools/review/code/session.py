@@ -46,17 +46,19 @@ def review_code(
     _refuse_unknown(request, code, rounds)
     pool = _known(request, code, rounds)
     known = Known(pool, request.marks, request.shown, request.base == "auto", Room())
-    before = [tree for each in rounds for tree in each.trees]
+    before = [tree for round_code in rounds for tree in round_code.trees]
     cells = []
     for folder in code.folders:
         # A submission is not its own base
-        asked = _is_asked(folder, request.only) and folder.tree.submitter != request.base
-        cell = review_folder(folder, code.logs.get(folder.tree.root, ()), known, compare=asked)
-        if asked:
+        is_requested = _is_asked(folder, request.only) and folder.tree.submitter != request.base
+        cell = review_folder(
+            folder, code.logs.get(folder.tree.root, ()), known, compare=is_requested
+        )
+        if is_requested:
             cells.append(replace(cell, removed=removed(folder, before)))
     return CodeReview(
         base=request.base,
-        earlier=[each.trees[0].title for each in rounds if each.trees],
+        earlier=[round_code.trees[0].title for round_code in rounds if round_code.trees],
         reference=str(request.reference or ""),
         shown=sorted(request.shown),
         cells=sorted(cells, key=lambda cell: (-cell.to_read, cell.submitter, cell.benchmark)),
@@ -80,16 +82,16 @@ def _refuse_unknown(request: CodeRequest, code: RoundCode, earlier: Sequence[Rou
     if submitter and submitter not in names:
         raise UsageFault(f"{submitter} is not a submitter here; expected {', '.join(names)}")
     if request.only and not any(_is_asked(folder, request.only) for folder in code.folders):
-        own = [each for each in code.folders if each.tree.submitter == submitter]
-        listed = ", ".join(sorted(each.benchmark or SHARED for each in own)) or "none"
-        raise UsageFault(f"{request.only} has no code; folders of {submitter}: {listed}")
+        folders = [folder for folder in code.folders if folder.tree.submitter == submitter]
+        folder_names = ", ".join(sorted(folder.benchmark or SHARED for folder in folders)) or "none"
+        raise UsageFault(f"{request.only} has no code; folders of {submitter}: {folder_names}")
     if request.base == "reference" and request.reference is None:
         raise UsageFault("--base reference needs --reference DIR, a checkout of the reference")
     if request.reference is not None and not request.reference.is_dir():
         raise UsageFault(f"--reference {request.reference} is not a folder")
     if request.base == "earlier" and not earlier:
         raise UsageFault("--base earlier needs --earlier ROUND")
-    others = {tree.submitter for each in earlier for tree in each.trees}
+    others = {tree.submitter for round_code in earlier for tree in round_code.trees}
     if request.base not in {*BASES, *names, *others}:
         raise UsageFault(
             f"--base {request.base} is not known; expected auto, reference, earlier or a submitter"
@@ -103,20 +105,20 @@ def _known(request: CodeRequest, code: RoundCode, earlier: Sequence[RoundCode]) 
         tree = reference_tree(request.reference)
         for file in tree.files:
             pool.add(tree, file)
-    folders = [folder for each in earlier for folder in each.folders]
+    folders = [folder for round_code in earlier for folder in round_code.folders]
     if request.base not in BASES:
-        every = [*folders, *code.folders]
-        folders = [each for each in every if each.tree.submitter == request.base]
+        all_folders = [*folders, *code.folders]
+        folders = [folder for folder in all_folders if folder.tree.submitter == request.base]
     for folder in folders if request.base != "reference" else ():
-        own, libraries = split(folder.files)
+        own_files, libraries = split(folder.files)
         for library in libraries:
             pool.add_library(folder.tree, library)
-        for file in own:
+        for file in own_files:
             pool.add(folder.tree, file)
     return pool
 
 
 def shown_hunks(review: CodeReview) -> frozenset[str]:
     """The hunks that a review and those before it have shown, by id."""
-    own = (hunk.id for cell in review.cells for diff in cell.diffs for hunk in diff.hunks)
-    return frozenset((*review.shown, *own))
+    hunk_ids = (hunk.id for cell in review.cells for diff in cell.diffs for hunk in diff.hunks)
+    return frozenset((*review.shown, *hunk_ids))

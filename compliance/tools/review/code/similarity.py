@@ -51,8 +51,8 @@ def _sketch(lines: Counter[int]) -> list[int]:
 
 def lines_of(path: Path) -> Counter[int]:
     """The lines of a text file, as hashes; empty if it is not compared."""
-    found = _kept_lines(path)
-    return _counted(read_text(path) or b"") if found is None else found
+    lines = _kept_lines(path)
+    return _counted(read_text(path) or b"") if lines is None else lines
 
 
 @lru_cache(maxsize=64)

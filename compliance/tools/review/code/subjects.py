@@ -60,17 +60,17 @@ def subjects(path: str, lines: Sequence[str]) -> tuple[str, ...]:
     if _DOCUMENTS.search(path):
         return (DOCUMENT,)
     text = "\n".join(line[1:] for line in changed)
-    found = [name for name, pattern in _PATTERNS if pattern.search(text)]
+    matched = [name for name, pattern in _PATTERNS if pattern.search(text)]
     # A line moved past the end of the run changes the timing, although git shows only that line
-    if "timing" not in found and _CLOCK.search("\n".join(lines)):
-        found.append("timing")
+    if "timing" not in matched and _CLOCK.search("\n".join(lines)):
+        matched.append("timing")
     if _keys().search(text):
-        found.append("logged key")
-    if _ENVIRONMENTS.search(path) and "timing" not in found and "logged key" not in found:
+        matched.append("logged key")
+    if _ENVIRONMENTS.search(path) and "timing" not in matched and "logged key" not in matched:
         return (ENVIRONMENT,)
-    if not found and all(_SETTINGS.match(line) for line in changed):
+    if not matched and all(_SETTINGS.match(line) for line in changed):
         return (ENVIRONMENT,)
-    return tuple(sorted(found, key=RANKS.index)) or (OTHER,)
+    return tuple(sorted(matched, key=RANKS.index)) or (OTHER,)
 
 
 def rank(names: Sequence[str]) -> int:

@@ -59,13 +59,13 @@ def split(files: Sequence[CodeFile]) -> tuple[list[CodeFile], list[VendoredFolde
             below[folder].append(file)
     roots: list[str] = []
     # Outermost first: everything in a library belongs to it
-    for folder in sorted(below, key=lambda each: (each.count("/"), each)):
+    for folder in sorted(below, key=lambda path: (path.count("/"), path)):
         inner = any(folder.startswith(f"{root}/") for root in roots)
         if not inner and _is_library(folder, below[folder]):
             roots.append(folder)
     libraries = [VendoredFolder(root, below[root]) for root in roots]
-    taken = {file.path for library in libraries for file in library.files}
-    return [file for file in files if file.path not in taken], libraries
+    library_paths = {file.path for library in libraries for file in library.files}
+    return [file for file in files if file.path not in library_paths], libraries
 
 
 def _folders(path: str) -> Iterator[str]:
@@ -86,16 +86,16 @@ def _is_library(folder: str, files: Sequence[CodeFile]) -> bool:
     builds = any(name in at_top for name in _BUILDS)
     licensed = any(name.upper().startswith(_LICENSES) for name in at_top)
     programs = sum(not file.name.endswith(_CONFIGS) for file in files)
-    many = programs >= MANY_FILES
+    has_many_files = programs >= MANY_FILES
     # The folder of an implementation often has a license: it must be large to be a library
     if _is_implementation(folder):
-        return many and (builds or licensed)
-    return many or builds or licensed
+        return has_many_files and (builds or licensed)
+    return has_many_files or builds or licensed
 
 
 def _is_implementation(folder: str) -> bool:
-    rest = benchmark_of(f"{folder}/x")[1].split("/")[:-1]
-    return len(rest) <= (2 if rest[0] == "implementations" else 1)
+    folders = benchmark_of(f"{folder}/x")[1].split("/")[:-1]
+    return len(folders) <= (2 if folders[0] == "implementations" else 1)
 
 
 def version_of(root: Path, library: VendoredFolder) -> str:
@@ -105,11 +105,11 @@ def version_of(root: Path, library: VendoredFolder) -> str:
         by_name[file.name].append(file.path)
     read = 0
     for name in _VERSION_FILES:
-        for path in sorted(by_name[name], key=lambda each: each.count("/"))[:3]:
+        for path in sorted(by_name[name], key=lambda item: item.count("/"))[:3]:
             read += 1
-            found = _stated(root / path, plain=name in ("VERSION", "version.txt"))
-            if found or read > _MOST_READ:
-                return found
+            version = _stated(root / path, plain=name in ("VERSION", "version.txt"))
+            if version or read > _MOST_READ:
+                return version
     return ""
 
 
@@ -118,8 +118,8 @@ def _stated(path: Path, *, plain: bool) -> str:
         text = read_plain(path, _VERSION_BYTES).decode(errors="replace")
     except OSError:
         return ""
-    found = re.match(r"\s*([\w.+!-]{1,40})\s*$", text) if plain else _VERSION.search(text)
-    return found[1] if found else ""
+    match = re.match(r"\s*([\w.+!-]{1,40})\s*$", text) if plain else _VERSION.search(text)
+    return match[1] if match else ""
 
 
 def usual(names: Iterable[str]) -> str:

@@ -70,10 +70,12 @@ def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Itera
     Raises UsageFault if the libraries are not installed.
     """
     for kind in KINDS:
-        shown = [each for each in results if any(_curve(run, kind).points for run in each.runs)]
-        shown.sort(key=lambda each: (each.margin is None, each.margin or 0.0))
-        for start in range(0, len(shown), MOST_RESULTS):
-            part = shown[start : start + MOST_RESULTS]
+        drawn_results = [
+            result for result in results if any(_curve(run, kind).points for run in result.runs)
+        ]
+        drawn_results.sort(key=lambda result: (result.margin is None, result.margin or 0.0))
+        for start in range(0, len(drawn_results), MOST_RESULTS):
+            part = drawn_results[start : start + MOST_RESULTS]
             name = f"{slug}-{kind.name}-{kind.over}-{start // MOST_RESULTS + 1}"
             text = f"{kind.title} of {benchmark}: one small chart for each of {len(part)} results, "
             text += "one line for each run. The tables of results and runs have the numbers."
@@ -82,17 +84,17 @@ def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Itera
 
 def _picture(kind: CurveKind, results: Sequence[ResultEntry], name: str, text: str) -> Picture:
     convert = needed("vl_convert", "a review with curves", "review")
-    rows = [row for place, result in enumerate(results) for row in _rows(kind, result, place)]
+    rows = [row for index, result in enumerate(results) for row in _rows(kind, result, index)]
     units = {_unit(result, _curve(run, kind)) for result in results for run in result.runs} - {""}
     titles = [_titles(kind, result) for result in results]
     others = {name for name in ("mean", "target", "end") if any(name in row for row in rows)}
     still, live = (
         specification(kind, units, titles, live=live, others=others) for live in (False, True)
     )
-    drawn = convert.vegalite_to_svg(still | {"data": {"values": rows}})
+    picture = convert.vegalite_to_svg(still | {"data": {"values": rows}})
     runs = [[clean(_file(run)) for run in result.runs] for result in results]
     return Picture(
-        name, kind.title, text, drawn, {"specification": live, "rows": rows, "runs": runs}
+        name, kind.title, text, picture, {"specification": live, "rows": rows, "runs": runs}
     )
 
 
@@ -124,24 +126,24 @@ def _titles(kind: CurveKind, result: ResultEntry) -> list[str]:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _rows(kind: CurveKind, result: ResultEntry, place: int) -> Iterator[Row]:
+def _rows(kind: CurveKind, result: ResultEntry, index: int) -> Iterator[Row]:
     for number, run in enumerate(result.runs):
-        found: list[Row] = []
-        for minutes, at, value in thinned(_shown(run, kind, result.target), MOST_POINTS):
-            x = minutes if kind.over == "minutes" else at
+        rows: list[Row] = []
+        for minutes, position, value in thinned(_shown(run, kind, result.target), MOST_POINTS):
+            x = minutes if kind.over == "minutes" else position
             if x is not None:
-                found.append({"result": place, "run": number, "x": x, "value": value})
-        if found:
+                rows.append({"result": index, "run": number, "x": x, "value": value})
+        if rows:
             # The end of a run is compared with the reference; a single point has no line
-            if kind.reference or len(found) == 1:
-                found[-1]["end"] = True
+            if kind.reference or len(rows) == 1:
+                rows[-1]["end"] = True
             if kind.reference and run.sigmas_below is not None and run.sigmas_below > BAND:
-                found = [row | {"outside": True} for row in found]
-        yield from found
+                rows = [row | {"outside": True} for row in rows]
+        yield from rows
     if kind.reference:
         if result.target is not None:
-            yield {"result": place, "target": result.target}
-        yield from _reference(result, place)
+            yield {"result": index, "target": result.target}
+        yield from _reference(result, index)
 
 
 def _shown(run: RunEntry, kind: CurveKind, target: float | None) -> Sequence[CurvePoint]:
@@ -151,20 +153,21 @@ def _shown(run: RunEntry, kind: CurveKind, target: float | None) -> Sequence[Cur
         return points
     reach = ZOOM * abs(target)
     first = next(
-        (at for at, (*_, value) in enumerate(points) if abs(value - target) <= reach), len(points)
+        (index for index, (*_, value) in enumerate(points) if abs(value - target) <= reach),
+        len(points),
     )
     return points[max(0, min(first, len(points) - 2)) :]
 
 
-def _reference(result: ResultEntry, place: int) -> Iterator[Row]:
+def _reference(result: ResultEntry, index: int) -> Iterator[Row]:
     """The mean of the reference, the band of single runs, and the lowest accepted mean."""
     mean, minimum, share = result.rcp.mean, result.rcp.minimum, _axis(result)
     if mean is None or minimum is None or share is None:
         return
     reach = BAND * (result.deviation or 0.0)
     low, high = max(mean - reach, 0.0), mean + reach
-    at = {"mean": mean, "minimum": minimum, "low": low, "high": high}
-    yield {"result": place, **{name: number * share for name, number in at.items()}}
+    levels = {"mean": mean, "minimum": minimum, "low": low, "high": high}
+    yield {"result": index, **{name: number * share for name, number in levels.items()}}
 
 
 def _axis(result: ResultEntry) -> float | None:

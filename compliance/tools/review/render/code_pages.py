@@ -18,24 +18,24 @@ TAB = " " * 4
 _ELEMENTS = {"+": "ins", "-": "del"}
 
 
-def code_pages(review: CodeReview, known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(file, text) of every page; `known` has the fields that all pages of the folder show."""
+def code_pages(review: CodeReview, shared_fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(file, text) of every page; `shared_fields` are on all pages of the folder."""
     templates = environment(__package__, {})
-    named = slugs([cell.name for cell in review.cells], "code")
-    files = {name: f"{file}.html" for name, file in named.items()}
-    fields = {**known, "code": review, "files": files}
+    slug_by_name = slugs([cell.name for cell in review.cells], "code")
+    files = {name: f"{file}.html" for name, file in slug_by_name.items()}
+    fields = {**shared_fields, "code": review, "files": files}
     total = max((cell.to_read for cell in review.cells), default=0)
     index = templates.get_template("code.html.j2")
     yield INDEX, index.render(here=INDEX, total=total, **fields).rstrip() + "\n"
     page = templates.get_template("code_cell.html.j2")
     for cell in review.cells:
-        diffs, left = _fitting(cell.diffs)
+        diffs, unshown = _fitting(cell.diffs)
         text = page.render(
             here=INDEX,
             cell=cell,
             diffs=diffs,
-            left=left,
-            opaque=[each for each in cell.others if each.kind in NAMED],
+            left=unshown,
+            opaque=[file for file in cell.others if file.kind in NAMED],
             variables=_variables(cell),
             rows=_rows,
             **fields,
@@ -45,17 +45,17 @@ def code_pages(review: CodeReview, known: Mapping[str, Any]) -> Iterator[tuple[s
 
 def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], int]:
     """The files whose hunks fit on a page, and the number of lines that do not fit."""
-    room, found, left = MOST_LINES, [], 0
+    room, fitting, unshown = MOST_LINES, [], 0
     for diff in diffs:
-        shown = []
+        hunks = []
         for hunk in diff.hunks:
             room -= len(hunk.lines)
             if room >= 0:
-                shown.append(hunk)
+                hunks.append(hunk)
             else:
-                left += hunk.to_read
-        found.append(replace(diff, hunks=shown))
-    return found, left
+                unshown += hunk.to_read
+        fitting.append(replace(diff, hunks=hunks))
+    return fitting, unshown
 
 
 def _rows(hunk: Hunk) -> list[tuple[str, str]]:
@@ -64,4 +64,8 @@ def _rows(hunk: Hunk) -> list[tuple[str, str]]:
 
 
 def _variables(cell: Cell) -> list[str]:
-    return [*dict.fromkeys(name for each in cell.configurations for name in each.values)]
+    return [
+        *dict.fromkeys(
+            name for configuration in cell.configurations for name in configuration.values
+        )
+    ]

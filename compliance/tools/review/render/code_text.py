@@ -34,10 +34,10 @@ def _head(review: CodeReview, width: int) -> Iterator[str]:
         yield from wrap(
             f"Vendored libraries: {review.unverified:,} lines have no copy to compare with", width
         )
-    known = [f"round {title}" for title in review.earlier]
-    known += [review.reference] if review.reference else []
+    compared = [f"round {title}" for title in review.earlier]
+    compared += [review.reference] if review.reference else []
     yield from wrap(
-        clean(f"Base: {review.base}; compared with {', '.join(known) or 'the round'}"), width
+        clean(f"Base: {review.base}; compared with {', '.join(compared) or 'the round'}"), width
     )
     yield from wrap(review.confidential, width)
     if review.problem:
@@ -58,9 +58,9 @@ def _matrix(review: CodeReview, width: int) -> Iterator[str]:
         + "  base"
     )
     for name, cell in zip(names, review.cells, strict=True):
-        shown = clip(name, room)
+        clipped = clip(name, room)
         values = (cell.to_read, cell.identical + cell.read, cell.changed, cell.new, cell.vendored)
-        row = shown + " " * (room - columns(shown)) + "".join(f"{value:7}" for value in values)
+        row = clipped + " " * (room - columns(clipped)) + "".join(f"{value:7}" for value in values)
         yield clip(f"{row}  {clean(cell.base) or '-'}", width)
 
 
@@ -76,9 +76,9 @@ def _cell(cell: Cell, width: int) -> Iterator[str]:
     for library in cell.libraries:
         patched = f", {len(library.patched)} patched" if library.patched else ""
         version = library.version or "(no version)"
-        about = f"Vendored: {library.name} {version}, {library.files} files{patched}"
-        about += f"; {library.remark}" if library.remark else ""
-        yield from wrap(clean(about), width, "", "  ")
+        description = f"Vendored: {library.name} {version}, {library.files} files{patched}"
+        description += f"; {library.remark}" if library.remark else ""
+        yield from wrap(clean(description), width, "", "  ")
         for path in library.logging[:MOST_NAMED]:
             yield from wrap_path(clean(f"writes log records: {path}"), width, "  ", "    ")
     yield from _listed(cell, width)
@@ -90,11 +90,11 @@ def _cell(cell: Cell, width: int) -> Iterator[str]:
 
 
 def _listed(cell: Cell, width: int) -> Iterator[str]:
-    counts = Counter((each.kind, each.state) for each in cell.others)
+    counts = Counter((file.kind, file.state) for file in cell.others)
     if counts:
         kinds = (f"{count} {kind} ({state})" for (kind, state), count in sorted(counts.items()))
         yield from wrap(f"Not compared: {', '.join(kinds)}", width, "", "  ")
-    opaque = [f"{each.path} ({each.kind})" for each in cell.others if each.kind in NAMED]
+    opaque = [f"{file.path} ({file.kind})" for file in cell.others if file.kind in NAMED]
     yield from _named("Not readable", opaque, width)
 
 
@@ -109,14 +109,14 @@ def _named(title: str, paths: Sequence[str], width: int) -> Iterator[str]:
 
 
 def _configurations(cell: Cell, width: int) -> Iterator[str]:
-    used = [each for each in cell.configurations if each.used_by]
+    used = [configuration for configuration in cell.configurations if configuration.used_by]
     if not cell.configurations:
         return
     count = f"{len(used)} of {len(cell.configurations)}"
     yield f"Configurations: {count} are named in a log or name a system"
-    for each in used:
-        yield from wrap_path(clean(each.path), width, "  ran ", "    ")
-        for name, variable in each.values.items():
+    for configuration in used:
+        yield from wrap_path(clean(configuration.path), width, "  ran ", "    ")
+        for name, variable in configuration.values.items():
             logged = f" (logged: {variable.logged})" if variable.logged else ""
             yield from wrap(clean(f"{name}={variable.value}{logged}"), width, "    ", "      ")
 
@@ -141,4 +141,6 @@ def _hunk(hunk: Hunk, width: int) -> Iterator[str]:
         # Long lines are not cut: the code far to the right counts as well
         room = max(width, 20)
         yield text[:room]
-        yield from (f" {text[at : at + room - 1]}" for at in range(room, len(text), room - 1))
+        yield from (
+            f" {text[start : start + room - 1]}" for start in range(room, len(text), room - 1)
+        )

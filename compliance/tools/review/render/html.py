@@ -99,16 +99,16 @@ def assets() -> Iterator[tuple[str, str]]:
 
 def benchmark_slugs(review: Review) -> dict[str, str]:
     """The name of each benchmark's files."""
-    return slugs(sorted({each.benchmark for each in review.results}), "benchmark")
+    return slugs(sorted({result.benchmark for result in review.results}), "benchmark")
 
 
 class _Pages:
     def __init__(self, review: Review, title: str, rules: RuleTexts, *, has_code: bool) -> None:
         self.review, self.texts = review, rules
-        named = benchmark_slugs(review)
-        self.benchmarks = [Page(name, f"{slug}.html") for name, slug in named.items()]
-        places = slugs([entry.path for entry in review.submissions], "submitter")
-        self.files = {path: f"{slug}.html" for path, slug in places.items()}
+        slug_by_benchmark = benchmark_slugs(review)
+        self.benchmarks = [Page(name, f"{slug}.html") for name, slug in slug_by_benchmark.items()]
+        slug_by_path = slugs([entry.path for entry in review.submissions], "submitter")
+        self.files = {path: f"{slug}.html" for path, slug in slug_by_path.items()}
         self.environment = environment(
             __package__, {"about": about, "family": chip_family, "folders": folders}
         )
@@ -120,15 +120,15 @@ class _Pages:
             "has_code": has_code,
         }
 
-    def _render(self, template: str, here: str, **fields: Any) -> str:
-        made = self.environment.get_template(template)
-        return made.render(here=here, **self.known, **fields).rstrip() + "\n"
+    def _render(self, template: str, current_page: str, **fields: Any) -> str:
+        page_template = self.environment.get_template(template)
+        return page_template.render(here=current_page, **self.known, **fields).rstrip() + "\n"
 
     def index(self, to_read: Mapping[tuple[str, str], int]) -> str:
         review = self.review
         causes = queue(review)
         names = [page.name for page in self.benchmarks]
-        opened = [each for each in review.objections if each.is_open]
+        open_objections = [objection for objection in review.objections if objection.is_open]
         by_home = {entry.path: _counts(review, entry.path) for entry in review.submissions}
         submissions = [
             {"entry": entry, "file": self.files[entry.path], **by_home[entry.path]}
@@ -138,17 +138,20 @@ class _Pages:
             "index.html.j2",
             "index.html",
             submissions=submissions,
-            open=opened,
+            open=open_objections,
             queue=causes,
             kinds=[(kind, count) for kind in KINDS if (count := _kinds(causes)[kind])],
             matrix=matrix(review, names),
             to_read=to_read,
-            near=[each for each in review.near_misses if not is_tie(each.submission, each.minimum)],
-            files={**{each.submission: "index.html" for each in opened}, **self.files},
+            near=[miss for miss in review.near_misses if not is_tie(miss.submission, miss.minimum)],
+            files={
+                **{objection.submission: "index.html" for objection in open_objections},
+                **self.files,
+            },
         )
 
     def benchmark(self, page: Page, pictures: Sequence[Picture], undrawn: str) -> str:
-        results = [each for each in self.review.results if each.benchmark == page.name]
+        results = [result for result in self.review.results if result.benchmark == page.name]
         by_submitter = {
             entry.submitter: self.files[entry.path] for entry in self.review.submissions
         }
@@ -157,42 +160,46 @@ class _Pages:
             page.file,
             name=page.name,
             results=results,
-            submitters={**{each.submitter: "index.html" for each in results}, **by_submitter},
+            submitters={**{result.submitter: "index.html" for result in results}, **by_submitter},
             differing=_differing(results),
             pictures=pictures,
             undrawn=undrawn,
-            asked={each.path: _asked(self.review.objections, each.path) for each in results},
+            asked={result.path: _asked(self.review.objections, result.path) for result in results},
             distance=distance,
             minutes_dots=minutes_dots,
             fastest=max(
-                (each.speed.times for each in results if each.speed and each.speed.times),
+                (result.speed.times for result in results if result.speed and result.speed.times),
                 default=1.0,
             ),
         )
 
     def submitter(self, entry: Any) -> str:
         review, title = self.review, self.known["title"]
-        own = [each for each in review.objections if _is_of(each, entry)]
+        objections = [objection for objection in review.objections if _is_of(objection, entry)]
         return self._render(
             "submitter.html.j2",
             self.files[entry.path],
             entry=entry,
-            objections=sorted(own, key=lambda each: not each.is_open),
-            letters={each.id: letter(each, str(title), self._says) for each in own},
-            whole=letters(entry.submitter, own, str(title), review.confidential, self._says),
-            notes=[each for each in review.notes if each.submission == entry.path],
-            results=[each for each in review.results if each.submitter == entry.submitter],
+            objections=sorted(objections, key=lambda objection: not objection.is_open),
+            letters={
+                objection.id: letter(objection, str(title), self._says) for objection in objections
+            },
+            whole=letters(entry.submitter, objections, str(title), review.confidential, self._says),
+            notes=[note for note in review.notes if note.submission == entry.path],
+            results=[result for result in review.results if result.submitter == entry.submitter],
             pages={page.name: page.file for page in self.benchmarks},
         )
 
     def rules(self) -> str:
-        counts = Counter(each.rule for each in (*self.review.objections, *self.review.notes))
-        shown = [
+        counts = Counter(
+            objection.rule for objection in (*self.review.objections, *self.review.notes)
+        )
+        listed_rules = [
             {**self.texts[rule]._asdict(), "count": count}
             for rule, count in sorted(counts.items())
             if rule in self.texts
         ]
-        return self._render("rules.html.j2", "rules.html", rules=shown)
+        return self._render("rules.html.j2", "rules.html", rules=listed_rules)
 
     def _says(self, rule: str) -> str:
         return self.texts[rule].says if rule in self.texts else ""
@@ -206,39 +213,45 @@ def _is_of(objection: Objection, entry: Any) -> bool:
 
 def folders(evidence: Sequence[Evidence]) -> list[tuple[str, list[Evidence]]]:
     """Evidence by its folder, which is the result for logs."""
-    found: dict[str, list[Evidence]] = {}
-    for each in evidence:
-        found.setdefault(each.path.rpartition("/")[0] or ".", []).append(each)
-    return [*found.items()]
+    by_folder: dict[str, list[Evidence]] = {}
+    for entry in evidence:
+        by_folder.setdefault(entry.path.rpartition("/")[0] or ".", []).append(entry)
+    return [*by_folder.items()]
 
 
 def _kinds(causes: Sequence[Cause]) -> Counter[str]:
-    return Counter(each.kind for each in causes)
+    return Counter(cause.kind for cause in causes)
 
 
 def _counts(review: Review, path: str) -> dict[str, int]:
-    opened = [each for each in review.objections if each.submission == path and each.is_open]
+    open_objections = [
+        objection
+        for objection in review.objections
+        if objection.submission == path and objection.is_open
+    ]
     return {
-        "errors": sum(each.severity == "error" for each in opened),
-        "anomalies": sum(each.anomaly for each in opened),
-        "notes": sum(each.submission == path for each in review.notes),
+        "errors": sum(objection.severity == "error" for objection in open_objections),
+        "anomalies": sum(objection.anomaly for objection in open_objections),
+        "notes": sum(note.submission == path for note in review.notes),
     }
 
 
 def _asked(objections: Sequence[Objection], path: str) -> int:
     """The number of open objections with evidence in a result."""
     return sum(
-        each.is_open
-        and any(place.path == path or place.path.startswith(f"{path}/") for place in each.evidence)
-        for each in objections
+        objection.is_open
+        and any(
+            entry.path == path or entry.path.startswith(f"{path}/") for entry in objection.evidence
+        )
+        for objection in objections
     )
 
 
 def _differing(results: Sequence[ResultEntry]) -> list[str]:
     """The settings that differ among results."""
-    keys = {key: None for each in results for key in each.settings}
+    keys = {key: None for result in results for key in result.settings}
     return [
         key
         for key in keys
-        if any(key not in each.settings or not each.settings[key].usual for each in results)
+        if any(key not in result.settings or not result.settings[key].usual for result in results)
     ]

@@ -37,7 +37,13 @@ class Cause(NamedTuple):
     @property
     def places(self) -> int:
         """The number of places."""
-        return len({(each.path, each.line) for one in self.every for each in one.evidence})
+        return len(
+            {
+                (evidence.path, evidence.line)
+                for objection in self.every
+                for evidence in objection.evidence
+            }
+        )
 
     @property
     def every(self) -> list[Objection]:
@@ -56,15 +62,15 @@ class MatrixCell(NamedTuple):
 def queue(review: Review) -> list[Cause]:
     """The causes of all open objections."""
     groups: dict[tuple[str, ...], list[Objection]] = {}
-    for each in review.objections:
-        if each.is_open:
-            groups.setdefault(_cause(each), []).append(each)
-    causes = [_row(review, sorted(found, key=_weight)) for found in groups.values()]
-    return sorted(causes, key=lambda each: (*_weight(each.lead), -each.places))
+    for objection in review.objections:
+        if objection.is_open:
+            groups.setdefault(_cause(objection), []).append(objection)
+    causes = [_row(review, sorted(objections, key=_weight)) for objections in groups.values()]
+    return sorted(causes, key=lambda cause: (*_weight(cause.lead), -cause.places))
 
 
 def _cause(objection: Objection) -> tuple[str, ...]:
-    paths = sorted({each.path for each in objection.evidence})
+    paths = sorted({evidence.path for evidence in objection.evidence})
     logs = [path for path in paths if path.rpartition("/")[2].startswith("result_")]
     if logs == paths and 0 < len(paths) <= MOST_LOGS and objection.severity == "error":
         return objection.submission, objection.submitter, *paths
@@ -75,20 +81,22 @@ def _weight(objection: Objection) -> tuple[int, int, bool, bool, str]:
     return (*gravity(objection), objection.id)
 
 
-def _row(review: Review, found: Sequence[Objection]) -> Cause:
-    benchmarks = {name: None for each in found for name in benchmarks_of(each, review.results)}
-    lead, *others = found
+def _row(review: Review, objections: Sequence[Objection]) -> Cause:
+    benchmarks = {
+        name: None for objection in objections for name in benchmarks_of(objection, review.results)
+    }
+    lead, *others = objections
     picture = _thumbnail(lead.kind, lead, review.results)
     return Cause(lead.kind, lead, others, [*benchmarks], picture)
 
 
 def benchmarks_of(objection: Objection, results: Sequence[ResultEntry]) -> list[str]:
     """The benchmarks of the results with evidence of an objection."""
-    return [*dict.fromkeys(each.benchmark for each in _results(objection, results))]
+    return [*dict.fromkeys(result.benchmark for result in _results(objection, results))]
 
 
 def _results(objection: Objection, results: Sequence[ResultEntry]) -> Iterator[ResultEntry]:
-    paths = [each.path for each in objection.evidence]
+    paths = [evidence.path for evidence in objection.evidence]
     for result in results:
         if any(path == result.path or path.startswith(f"{result.path}/") for path in paths):
             yield result
@@ -96,15 +104,15 @@ def _results(objection: Objection, results: Sequence[ResultEntry]) -> Iterator[R
 
 def matrix(review: Review, benchmarks: Sequence[str]) -> dict[str, list[MatrixCell]]:
     """For each submission, by path: a cell for each benchmark, and one for everything else."""
-    found: dict[tuple[str, str], list[Objection]] = {}
-    for each in review.objections:
-        if each.is_open:
-            for name in benchmarks_of(each, review.results) or [""]:
-                found.setdefault((each.submission, name), []).append(each)
+    by_cell: dict[tuple[str, str], list[Objection]] = {}
+    for objection in review.objections:
+        if objection.is_open:
+            for name in benchmarks_of(objection, review.results) or [""]:
+                by_cell.setdefault((objection.submission, name), []).append(objection)
     return {
         entry.path: [
             _cell(
-                found.get((entry.path, name), []),
+                by_cell.get((entry.path, name), []),
                 sum((entry.submitter, name) == (r.submitter, r.benchmark) for r in review.results),
             )
             for name in (*benchmarks, "")
@@ -113,9 +121,13 @@ def matrix(review: Review, benchmarks: Sequence[str]) -> dict[str, list[MatrixCe
     }
 
 
-def _cell(found: Sequence[Objection], results: int) -> MatrixCell:
-    worst = min((each.severity for each in found), key=lambda one: RANK[Severity(one)], default="")
-    return MatrixCell(worst, len(found), results)
+def _cell(objections: Sequence[Objection], results: int) -> MatrixCell:
+    worst = min(
+        (objection.severity for objection in objections),
+        key=lambda severity: RANK[Severity(severity)],
+        default="",
+    )
+    return MatrixCell(worst, len(objections), results)
 
 
 # --- small pictures -------------------------------------------------------------------------------
@@ -139,9 +151,9 @@ def _pair(objection: Objection, results: Sequence[ResultEntry]) -> list[str]:
         return []
     first = objection.evidence[0]
     runs = [run for result in results for run in result.runs]
-    named = [run for run in runs if run.path == first.path]
-    named += [run for run in runs if run.path in first.message and run.path != first.path]
-    return [path for run in named[:2] if (path := curve_path(run))]
+    named_runs = [run for run in runs if run.path == first.path]
+    named_runs += [run for run in runs if run.path in first.message and run.path != first.path]
+    return [path for run in named_runs[:2] if (path := curve_path(run))]
 
 
 def curve_path(run: RunEntry) -> str:
@@ -152,30 +164,30 @@ def curve_path(run: RunEntry) -> str:
         return ""
     low, reach = min(values), (max(values) - min(values)) or 1.0
     steps = (
-        f"{round(100 * at / (len(values) - 1))} {round(18 - 16 * (value - low) / reach)}"
-        for at, value in enumerate(values)
+        f"{round(100 * index / (len(values) - 1))} {round(18 - 16 * (value - low) / reach)}"
+        for index, value in enumerate(values)
     )
     return f"M{'L'.join(steps)}"
 
 
 def distance(result: ResultEntry) -> Thumbnail | None:
     """The distance of a result from the minimum, on a scale from 20 % below to 60 % above."""
-    taken, least = result.to_converge, result.rcp.minimum
-    if not taken or not least:
+    to_converge, least = result.to_converge, result.rcp.minimum
+    if not to_converge or not least:
         return None
-    place = round(25 + (taken / least - 1) * 125)
-    label = f"{(taken / least - 1) * 100:+.3g} % of the minimum"
-    return Thumbnail(label, places=[max(2, min(98, place))], at=25)
+    position = round(25 + (to_converge / least - 1) * 125)
+    label = f"{(to_converge / least - 1) * 100:+.3g} % of the minimum"
+    return Thumbnail(label, places=[max(2, min(98, position))], at=25)
 
 
 def minutes_dots(result: ResultEntry) -> list[int]:
     """The runs of a result by their minutes on a scale of 0 to 100."""
-    known = [run.minutes for run in result.runs if run.minutes]
-    if not known:
+    minutes = [run.minutes for run in result.runs if run.minutes]
+    if not minutes:
         return []
-    low, high = min(known), max(known)
+    low, high = min(minutes), max(minutes)
     reach = max((high - low) / 2, (low + high) / 20) or 1.0
-    return sorted({round(50 + 46 * (each - (low + high) / 2) / reach) for each in known})
+    return sorted({round(50 + 46 * (value - (low + high) / 2) / reach) for value in minutes})
 
 
 def is_tie(submission: float, minimum: float) -> bool:

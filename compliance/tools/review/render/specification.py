@@ -42,14 +42,14 @@ def specification(
     from logs is never part of an expression. Raises UsageFault if Altair is not installed.
     """
     title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
-    whole = _whole(live)
-    layers = (_layer(each, kind, title, others) for each in whole["spec"]["layer"])
-    inner = whole["spec"] | {"layer": [each for each in layers if each is not None]}
+    template = _whole(live)
+    layers = (_layer(layer, kind, title, others) for layer in template["spec"]["layer"])
+    inner = template["spec"] | {"layer": [layer for layer in layers if layer is not None]}
     # The results of one benchmark differ in scale (seconds, hours) and unit (samples, epochs)
-    found = whole | {"spec": inner, "resolve": {"scale": {"x": "independent"}}}
+    picture = template | {"spec": inner, "resolve": {"scale": {"x": "independent"}}}
     # Expressions refer to this list by name; the titles themselves are data
-    known = {"name": "titles", "value": [[*lines] for lines in titles]}
-    return found | {"params": [known, *found.get("params", ())]}
+    parameter = {"name": "titles", "value": [[*lines] for lines in titles]}
+    return picture | {"params": [parameter, *picture.get("params", ())]}
 
 
 @cache
@@ -69,8 +69,10 @@ def _whole(live: bool) -> dict[str, Any]:
     chart = altair.layer(*layers, data=altair.NamedData(name="rows"))
     chart = chart.properties(width=WIDTH, height=HEIGHT).facet(facet=facet, columns=COLUMNS)
     chart = chart.add_params(altair.param(name="chosen", value=[])) if live else chart
-    found: dict[str, Any] = chart.to_dict(validate=False)
-    return {name: part for name, part in found.items() if name not in ("data", "$schema")}
+    specification_data: dict[str, Any] = chart.to_dict(validate=False)
+    return {
+        name: part for name, part in specification_data.items() if name not in ("data", "$schema")
+    }
 
 
 def _layer(
@@ -87,53 +89,53 @@ def _layer(
         return layer if member in others else None
     # Samples are counted in millions: their digits would overlap those of the next chart
     axis = {"axis": {"format": "~s", "tickCount": 5}} if kind.over == "progress" else {}
-    named = {"x": x | axis | {"title": title}, "y": y | {"title": kind.name}}
+    channels = {"x": x | axis | {"title": title}, "y": y | {"title": kind.name}}
     if "tooltip" in encoding:
         titles = {"x": title or kind.over, "value": kind.name}
-        tips = [each | {"title": titles.get(each["field"], "run")} for each in encoding["tooltip"]]
-        named["tooltip"] = tips
-    return layer | {"encoding": encoding | named}
+        tips = [tip | {"title": titles.get(tip["field"], "run")} for tip in encoding["tooltip"]]
+        channels["tooltip"] = tips
+    return layer | {"encoding": encoding | channels}
 
 
 def _curves(altair: Any, x: Any, y: Any, *, live: bool) -> list[Any]:
     """A line for each run, and a dot at its end if a row has one."""
-    drawn = altair.Chart().transform_filter("isValid(datum.value)")
+    base = altair.Chart().transform_filter("isValid(datum.value)")
     width = altair.condition("datum.outside", altair.value(2), altair.value(1))
     if not live:
         colour = altair.condition("datum.outside", altair.value(FAR), altair.value(RUN))
-        line = drawn.mark_line(opacity=0.65).encode(x=x, y=y, detail="run:N", color=colour)
-        ends = drawn.transform_filter("datum.end").mark_point(size=5, filled=True, opacity=0.8)
+        line = base.mark_line(opacity=0.65).encode(x=x, y=y, detail="run:N", color=colour)
+        ends = base.transform_filter("datum.end").mark_point(size=5, filled=True, opacity=0.8)
         return [line.encode(strokeWidth=width), ends.encode(x=x, y=y, color=colour)]
     colour = altair.Color("colour:N", scale=None)
-    seen = altair.condition(CHOSEN, altair.value(0.85), altair.value(0.08))
-    line = drawn.mark_line().encode(
-        x=x, y=y, detail="run:N", color=colour, opacity=seen, strokeWidth=width
+    opacity = altair.condition(CHOSEN, altair.value(0.85), altair.value(0.08))
+    line = base.mark_line().encode(
+        x=x, y=y, detail="run:N", color=colour, opacity=opacity, strokeWidth=width
     )
     tips = [
         altair.Tooltip("name:N"),
         altair.Tooltip("x:Q", format=",.10~g"),
         altair.Tooltip("value:Q", format=".6~g"),
     ]
-    shown = drawn.transform_filter(CHOSEN)
-    ends = shown.transform_filter("datum.end").mark_point(size=8, filled=True, opacity=1)
+    chosen_runs = base.transform_filter(CHOSEN)
+    ends = chosen_runs.transform_filter("datum.end").mark_point(size=8, filled=True, opacity=1)
     # The area for the pointer is larger than the visible mark
-    hover = shown.mark_point(size=90, filled=True, opacity=0).encode(x=x, y=y, tooltip=tips)
+    hover = chosen_runs.mark_point(size=90, filled=True, opacity=0).encode(x=x, y=y, tooltip=tips)
     return [line, ends.encode(x=x, y=y, color=colour), hover]
 
 
 def _reference(altair: Any, *, live: bool) -> list[Any]:
     """The band of single runs, the mean, and the lowest accepted mean."""
-    known = altair.Chart().transform_filter("isValid(datum.mean)")
+    base = altair.Chart().transform_filter("isValid(datum.mean)")
     tips = [
         altair.Tooltip("mean:Q", title="mean of the reference", format=",.6~g"),
         altair.Tooltip("minimum:Q", title="lowest accepted mean", format=",.6~g"),
         altair.Tooltip("low:Q", title="band of single runs from", format=",.6~g"),
         altair.Tooltip("high:Q", title="to", format=",.6~g"),
     ]
-    band = known.mark_rect(opacity=0.13, color="#e07b00").encode(x="low:Q", x2="high:Q")
-    mean = known.mark_rule(strokeDash=[4, 3], color=REFERENCE).encode(x="mean:Q")
-    least = known.mark_rule(strokeDash=[1, 2], color=FAR).encode(x="minimum:Q")
-    return [each.encode(tooltip=tips) if live else each for each in (band, mean, least)]
+    band = base.mark_rect(opacity=0.13, color="#e07b00").encode(x="low:Q", x2="high:Q")
+    mean = base.mark_rule(strokeDash=[4, 3], color=REFERENCE).encode(x="mean:Q")
+    least = base.mark_rule(strokeDash=[1, 2], color=FAR).encode(x="minimum:Q")
+    return [layer.encode(tooltip=tips) if live else layer for layer in (band, mean, least)]
 
 
 def _target(altair: Any) -> Any:

@@ -27,12 +27,14 @@ def text(review: Review, width: int) -> str:
         official = entry.official_verdict or "-"
         row = f"{name[:wide]:{wide}}  {entry.verdict:8}  {official:8}  {entry.results:7}"
         lines.append(f"{row}  {entry.objections:4}")
-    opened = _opened(review)
+    open_objections = _opened(review)
     for title, part in (("Anomalies", True), ("Other objections", False)):
-        chosen = [each for each in opened if each.anomaly is part]
+        chosen = [objection for objection in open_objections if objection.anomaly is part]
         if chosen:
             lines += ["", f"{title}:"]
-            lines += [line for each in chosen[:MOST_FIRST] for line in _objection(each, width)]
+            lines += [
+                line for objection in chosen[:MOST_FIRST] for line in _objection(objection, width)
+            ]
         if len(chosen) > MOST_FIRST:
             lines.append(f"  and {len(chosen) - MOST_FIRST} more")
     lines += _against(review, width)
@@ -46,24 +48,24 @@ def _summary(review: Review) -> str:
         (len(_opened(review)), "open objection"),
         (len(review.notes), "note"),
     )
-    return ", ".join(plural(*each) for each in counts)
+    return ", ".join(plural(*count) for count in counts)
 
 
 def _opened(review: Review) -> list[Objection]:
-    opened = [each for each in review.objections if each.is_open]
-    return sorted(opened, key=first_looked_at)
+    open_objections = [objection for objection in review.objections if objection.is_open]
+    return sorted(open_objections, key=first_looked_at)
 
 
-def _objection(each: Objection, width: int) -> Iterator[str]:
-    places = f", {len(each.evidence)} places" if len(each.evidence) > 1 else ""
-    change = f", {each.change.kind}" if each.change is not None else ""
-    head = f"{each.severity} {each.submitter}: {about(each)}{places}{change}"
+def _objection(objection: Objection, width: int) -> Iterator[str]:
+    count = f", {len(objection.evidence)} places" if len(objection.evidence) > 1 else ""
+    change = f", {objection.change.kind}" if objection.change is not None else ""
+    head = f"{objection.severity} {objection.submitter}: {about(objection)}{count}{change}"
     yield from wrap(clean(head), width, "  - ", "    ")
-    place = each.evidence[0] if each.evidence else None
-    if place is not None:
-        at = place.path if place.line is None else f"{place.path}:{place.line}"
-        yield from wrap(clean(at), width, "    ", "    ")
-    yield from wrap(clean(each.message), width, "    ", "    ")
+    first = objection.evidence[0] if objection.evidence else None
+    if first is not None:
+        position = first.path if first.line is None else f"{first.path}:{first.line}"
+        yield from wrap(clean(position), width, "    ", "    ")
+    yield from wrap(clean(objection.message), width, "    ", "    ")
 
 
 def _against(review: Review, width: int) -> list[str]:
@@ -90,12 +92,12 @@ def markdown(review: Review) -> str:
     for entry in review.submissions:
         cells = (escape(entry.submitter), entry.verdict, entry.official_verdict or "-")
         lines.append(f"| {' | '.join(cells)} | {entry.results} | {entry.objections} |")
-    opened = _opened(review)
-    if opened:
+    open_objections = _opened(review)
+    if open_objections:
         lines += ["", "| objection | places | found |", "|---|--:|---|"]
-    for each in opened:
-        head = f"{each.severity} {escape(each.submitter)} {code(about(each))}"
-        lines.append(f"| {head} | {len(each.evidence)} | {escape(each.message)} |")
+    for objection in open_objections:
+        head = f"{objection.severity} {escape(objection.submitter)} {code(about(objection))}"
+        lines.append(f"| {head} | {len(objection.evidence)} | {escape(objection.message)} |")
     if review.against is not None:
         lines += ["", "## Since the last review", ""]
         counts = Counter(review.against.counts)

@@ -71,13 +71,13 @@ def write_review(
     refuse_occupied(folder)
     undrawn = drawable() if curves else "Curves were not requested."
     with draft_folder(folder) as draft, ThreadPoolExecutor(1) as aside:
-        drawn: dict[str, Sequence[Picture]] = {}
+        drawn_pictures: dict[str, Sequence[Picture]] = {}
         if not undrawn:
-            drawn = _draw(draft / "charts", review)
+            drawn_pictures = _draw(draft / "charts", review)
         # Bundling takes as long as the pages and releases Python's lock
-        bundled = aside.submit(script) if any(drawn.values()) else None
+        bundled = aside.submit(script) if any(drawn_pictures.values()) else None
         title = title_of(review)
-        for name, text in render(review, title, drawn, undrawn, rules, code):
+        for name, text in render(review, title, drawn_pictures, undrawn, rules, code):
             _write(draft / name, text)
         _write(draft / REVIEW_FILE, json_text(review, None))
         if not review.anonymous:
@@ -101,16 +101,16 @@ def _readme(review: Review, title: str) -> str:
 
 def _draw(folder: Path, review: Review) -> dict[str, Sequence[Picture]]:
     folder.mkdir()
-    found: dict[str, Sequence[Picture]] = {}
+    by_benchmark: dict[str, Sequence[Picture]] = {}
     for benchmark, slug in benchmark_slugs(review).items():
-        results = [each for each in review.results if each.benchmark == benchmark]
-        made = []
+        results = [result for result in review.results if result.benchmark == benchmark]
+        light_pictures = []
         for picture in pictures(benchmark, slug, results):
             _write(folder / f"{picture.name}.svg", picture.svg)
             _write(folder / f"{picture.name}.js", data_script(picture))
-            made.append(picture._replace(svg="", data={}))
-        found[benchmark] = made
-    return found
+            light_pictures.append(picture._replace(svg="", data={}))
+        by_benchmark[benchmark] = light_pictures
+    return by_benchmark
 
 
 def _objections(review: Review, title: str, rules: RuleTexts) -> Iterator[tuple[str, str]]:
@@ -119,8 +119,8 @@ def _objections(review: Review, title: str, rules: RuleTexts) -> Iterator[tuple[
 
     for objection in review.objections:
         yield f"{objection.id}.toml", record_text(record_of(objection))
-    named = {each.submitter for each in review.submissions}
-    names = sorted(named | {each.submitter for each in review.objections})
+    submitters = {submission.submitter for submission in review.submissions}
+    names = sorted(submitters | {objection.submitter for objection in review.objections})
     for name, slug in slugs(names, "").items():
         text = letters(name, review.objections, title, review.confidential, says)
         yield f"{slug.removeprefix('-')}.md", text

@@ -12,15 +12,17 @@ if TYPE_CHECKING:
 
 def score_bars(scores: Scores, width: int) -> str:
     """A bar for each valid time; the fastest comes first in each benchmark and division."""
-    timed = [each for each in scores.results if each.score is not None and each.scaling != "weak"]
-    timed.sort(key=lambda each: (each.benchmark, each.division, each.score or 0.0))
+    timed = [
+        result for result in scores.results if result.score is not None and result.scaling != "weak"
+    ]
+    timed.sort(key=lambda result: (result.benchmark, result.division, result.score or 0.0))
     lines = [
         Bar(
-            f"{each.benchmark}, {each.division or 'no division'}: minutes",
-            f"{each.submitter} {each.system}",
-            each.score or 0.0,
-            f"{each.score:.4g}",
+            f"{result.benchmark}, {result.division or 'no division'}: minutes",
+            f"{result.submitter} {result.system}",
+            result.score or 0.0,
+            f"{result.score:.4g}",
         )
-        for each in timed
+        for result in timed
     ]
     return bars(lines, width)

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 SCHEMA = "podium.comparison/1"
 
 
-def comparison_text(found: list[ScoreChange], width: int) -> str:
+def comparison_text(changes: list[ScoreChange], width: int) -> str:
     """A table of the comparable results, then the others with the reasons."""
-    compared = [one for one in found if not one.why]
+    compared = [change for change in changes if not change.why]
     lines: list[str] = []
     if compared:
         heads = ("benchmark", "round", "other round", "other score", "score", "change")
         lines += table(heads, _rows(compared), width)
     else:
         lines.append("Nothing can be compared.")
-    left = [one for one in found if one.why]
-    if left:
+    incomparable = [change for change in changes if change.why]
+    if incomparable:
         lines += ["", "Not compared:"]
-        for one in left:
-            entry = _entry(one)
-            text = f"{heading_of(entry, several=False)}, {clean(entry.benchmark)}: {one.why}"
+        for change in incomparable:
+            entry = _entry(change)
+            text = f"{heading_of(entry, several=False)}, {clean(entry.benchmark)}: {change.why}"
             lines += wrap(clean(text), width, "  ", "    ")
     return "\n".join(lines) + "\n"
 
@@ -44,28 +44,30 @@ def _entry(change: ScoreChange) -> ScoreEntry:
     return entry
 
 
-def _rows(found: list[ScoreChange]) -> Iterator[Row]:
+def _rows(changes: list[ScoreChange]) -> Iterator[Row]:
     # Results are sorted by path, so results of one system are adjacent
-    for heading, group in groupby(found, key=lambda one: heading_of(_entry(one), several=False)):
+    for heading, group in groupby(
+        changes, key=lambda pair: heading_of(_entry(pair), several=False)
+    ):
         yield Heading(heading)
-        for one in group:
-            assert one.now is not None
-            assert one.then is not None
-            unit = " (models/min)" if one.now.scaling == "weak" else ""
-            change = one.relative
+        for pair in group:
+            assert pair.now is not None
+            assert pair.then is not None
+            unit = " (models/min)" if pair.now.scaling == "weak" else ""
+            change = pair.relative
             yield (
-                f"  {clean(one.now.benchmark)}{unit}",
-                one.now.round.split(" ", 1)[1],
-                one.then.round.split(" ", 1)[1],
-                numbers.minutes(headline(one.then)),
-                numbers.minutes(headline(one.now)),
+                f"  {clean(pair.now.benchmark)}{unit}",
+                pair.now.round.split(" ", 1)[1],
+                pair.then.round.split(" ", 1)[1],
+                numbers.minutes(headline(pair.then)),
+                numbers.minutes(headline(pair.now)),
                 numbers.NONE if change is None else f"{change:+.2%}",
             )
 
 
-def comparison_json(found: list[ScoreChange]) -> str:
+def comparison_json(changes: list[ScoreChange]) -> str:
     """The comparison as data."""
-    document = {"schema": SCHEMA, "changes": [_member(one) for one in found]}
+    document = {"schema": SCHEMA, "changes": [_member(change) for change in changes]}
     return json_text(document)
 
 

@@ -45,6 +45,6 @@ def _as_text(report: Outcome, scores: Scores, printing: Printing, one_message: O
 
     shine = colored(printing.color, printing.output)
     table = to_text(scores, width(), shine, quiet=True)
-    seen = placed(report, printing.root or os.getcwd())
-    text = render(seen, width(), shine, printing.quiet, printing.full, one_message)
+    visible = placed(report, printing.root or os.getcwd())
+    text = render(visible, width(), shine, printing.quiet, printing.full, one_message)
     return f"{table}\n{text}"

@@ -39,11 +39,11 @@ def explain(scored: ScoredResult, width: int = 80) -> str:
 
 def _wrong_times(scored: ScoredResult, width: int) -> Iterator[str]:
     """The first error in the times, which affects all other numbers, and the number of errors."""
-    found = [*about_times(scored)]
-    if found:
-        name = found[0].path.rpartition("/")[2]
-        more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
-        yield from wrap(clean(f"error: {name}: {found[0].message}{more}"), width, "", "  ")
+    findings = [*about_times(scored)]
+    if findings:
+        name = findings[0].path.rpartition("/")[2]
+        suffix = f" (and {len(findings) - 1} more like it)" if len(findings) > 1 else ""
+        yield from wrap(clean(f"error: {name}: {findings[0].message}{suffix}"), width, "", "  ")
 
 
 def _strong(scored: ScoredResult, width: int) -> Iterator[str]:
@@ -91,17 +91,15 @@ def _run(run: RunEntry) -> tuple[str, ...]:
 
 def _mean(scored: ScoredResult, width: int) -> Iterator[str]:
     entry = scored.entry
-    kept = [run.minutes for run in entry.run_list if run.scored and run.minutes is not None]
-    if entry.minutes is None or not kept:
+    values = [run.minutes for run in entry.run_list if run.scored and run.minutes is not None]
+    if entry.minutes is None or not values:
         yield from wrap("2. The result has no mean and no score.", width, "", "   ")
         return
-    display_path = [f"{minutes:.6f}" for minutes in kept]
+    terms = [f"{minutes:.6f}" for minutes in values]
     # A result of unet3d has 32 scored runs
-    if len(display_path) > 12:
-        display_path = [*display_path[:5], "...", *display_path[-5:]]
-    text = (
-        f"2. The mean of the {len(kept)} remaining runs: ({' + '.join(display_path)}) / {len(kept)}"
-    )
+    if len(terms) > 12:
+        terms = [*terms[:5], "...", *terms[-5:]]
+    text = f"2. The mean of the {len(values)} remaining runs: ({' + '.join(terms)}) / {len(values)}"
     # All digits: published scores can be compared to the last one
     yield from wrap(f"{text} = {entry.minutes!r} minutes.", width, "", "   ")
 
@@ -121,8 +119,11 @@ def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
                 f"{judged.scaling_factor!r}."
             )
     else:
-        why = "; ".join(judged.messages)
-        text = f"3. No reference convergence point scales this result{': ' if why else ''}{why}."
+        reasons = "; ".join(judged.messages)
+        text = (
+            "3. No reference convergence point scales this result"
+            f"{': ' if reasons else ''}{reasons}."
+        )
     yield from wrap(clean(text), width, "", "   ")
     source = {
         "none": "No factor applies.",

@@ -46,14 +46,16 @@ WORDS = 4
 
 def to_markdown(scores: Scores) -> str:
     """The tables of results, then the findings."""
-    said = [one for one in (factors_used(scores), summary(scores)) if one]
-    lines = ["# Scores", "", *[escape(one) for one in said], ""]
+    paragraphs = [paragraph for paragraph in (factors_used(scores), summary(scores)) if paragraph]
+    lines = ["# Scores", "", *[escape(paragraph) for paragraph in paragraphs], ""]
     for title, heads, rows in sections(scores):
         lines += [f"## {title}", "", *_table(heads, rows), ""]
     if scores.findings:
-        found = [(f.severity.value, f.path, f.id, f.message, f.hint) for f in scores.findings]
+        finding_rows = [
+            (f.severity.value, f.path, f.id, f.message, f.hint) for f in scores.findings
+        ]
         heads = ("severity", "path", "rule", "finding", "help")
-        lines += ["## Findings", "", *_table(heads, found, words=5), ""]
+        lines += ["## Findings", "", *_table(heads, finding_rows, words=5), ""]
     return "\n".join(lines)
 
 

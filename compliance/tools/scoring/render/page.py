@@ -22,7 +22,7 @@ def to_html(scores: Scores) -> str:
     """The page."""
     style, script = joined(__package__, STYLE), joined(__package__, SCRIPT)
     template = environment(__package__, {}).get_template("scores.html.j2")
-    made = template.render(
+    page = template.render(
         title=f"Scores: {scores.rules.usage} {scores.rules.round}",
         summary=f"{factors_used(scores)} {summary(scores)}".strip(),
         sections=[(name, heads, [*rows]) for name, heads, rows in sections(scores)],
@@ -33,4 +33,4 @@ def to_html(scores: Scores) -> str:
         style=style,
         script=script,
     )
-    return made.rstrip() + "\n"
+    return page.rstrip() + "\n"

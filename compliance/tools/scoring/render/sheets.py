@@ -35,23 +35,23 @@ def write_xlsx(scores: Scores, output: Path) -> None:
     sheets: list[_Sheet] = [
         ("results", result_columns(), result_rows(scores)),
         ("runs", run_columns(), run_rows(scores)),
-        ("findings", _FINDINGS, (_finding(one) for one in scores.findings)),
+        ("findings", _FINDINGS, (_finding(finding) for finding in scores.findings)),
     ]
     write_sheets(sheets, output)
 
 
-def _finding(found: FindingEntry) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in _FINDINGS}
+def _finding(finding: FindingEntry) -> dict[str, Any]:
+    return {name: getattr(finding, name) for name in _FINDINGS}
 
 
 def write_sheets(sheets: Iterable[_Sheet], output: Path) -> None:
     """Write a workbook with one of the two supported libraries, whichever is installed."""
-    found = _first_of("openpyxl", "xlsxwriter") or needed("openpyxl", "xlsx", EXTRA)
+    library = _first_of("openpyxl", "xlsxwriter") or needed("openpyxl", "xlsx", EXTRA)
     stream = io.BytesIO()
-    if found.__name__ == "openpyxl":
-        _by_openpyxl(found, sheets, stream)
+    if library.__name__ == "openpyxl":
+        _by_openpyxl(library, sheets, stream)
     else:
-        _by_xlsxwriter(found, sheets, stream)
+        _by_xlsxwriter(library, sheets, stream)
     _write(output, stream.getvalue())
 
 
@@ -62,8 +62,8 @@ def _by_openpyxl(library: Any, sheets: Iterable[_Sheet], stream: io.BytesIO) -> 
         sheet = book.create_sheet(title)
         sheet.append(list(columns))
         for number, row in enumerate(rows, 2):
-            for at, name in enumerate(columns, 1):
-                cell = sheet.cell(number, at, _plain(row[name]))
+            for index, name in enumerate(columns, 1):
+                cell = sheet.cell(number, index, _plain(row[name]))
                 if isinstance(row[name], str):
                     cell.data_type = "s"  # never a formula, even if it looks like one
         sheet.freeze_panes = "A2"

@@ -27,11 +27,11 @@ def table(
 
     If the table is too wide, the cells of the widest text column are wrapped.
     """
-    listed = list(rows)
-    widths = _widths(heads, [row for row in listed if not isinstance(row, Heading)], width, left)
+    all_rows = list(rows)
+    widths = _widths(heads, [row for row in all_rows if not isinstance(row, Heading)], width, left)
     lines = _row(heads, widths, left)
-    lines.append(GAP.join("-" * one for one in widths))
-    for row in listed:
+    lines.append(GAP.join("-" * column_width for column_width in widths))
+    for row in all_rows:
         if isinstance(row, Heading):
             lines += wrap(row.text, width, "", "  ")
         else:
@@ -43,13 +43,13 @@ def _widths(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: Sequence[int]
 ) -> list[int]:
     widths = [max(map(columns, column)) for column in zip(heads, *rows, strict=True)]
-    over = sum(widths) + len(GAP) * (len(widths) - 1) - width
-    while over > 0:
+    surplus = sum(widths) + len(GAP) * (len(widths) - 1) - width
+    while surplus > 0:
         widest = max(left, key=lambda i: widths[i])
         if widths[widest] <= 8:
             break
         widths[widest] -= 1
-        over -= 1
+        surplus -= 1
     return widths
 
 
@@ -58,10 +58,10 @@ def _row(cells: Sequence[str], widths: Sequence[int], left: Sequence[int]) -> li
     wrapped = [wrap(cell, widths[i]) if i in left else [cell] for i, cell in enumerate(cells)]
     height = max(map(len, wrapped))
     lines = []
-    for at in range(height):
+    for line_index in range(height):
         parts = []
         for index, lines_of in enumerate(wrapped):
-            text = lines_of[at] if at < len(lines_of) else ""
+            text = lines_of[line_index] if line_index < len(lines_of) else ""
             room = " " * max(0, widths[index] - columns(text))
             parts.append(text + room if index in left else room + text)
         lines.append(GAP.join(parts))

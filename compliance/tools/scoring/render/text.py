@@ -25,10 +25,10 @@ _PLAIN = "\x1b[0m"
 def to_text(scores: Scores, width: int = 80, color: bool = False, quiet: bool = False) -> str:
     """Tables of at most `width` columns; `quiet` leaves out notes and warnings."""
     lines = [*tables(scores, width)]
-    kept = [one for one in scores.findings if not quiet or one.severity == "error"]
-    if kept and lines:
+    shown = [finding for finding in scores.findings if not quiet or finding.severity == "error"]
+    if shown and lines:
         lines.append("")
-    lines += findings(kept, width, color)
+    lines += findings(shown, width, color)
     lines += [""] * bool(lines)
     lines += wrap(factors_used(scores), width) if factors_used(scores) else []
     lines += wrap(summary(scores), width)
@@ -51,15 +51,15 @@ def _strong(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str
     energy = any(entry.energy_joules is not None for entry in entries)
     computed = any(differs(entry) for entry in entries)
     heads = ["benchmark", "runs", "minutes", "factor", "computed", "score", "spread", "energy"]
-    shown = [head not in ("computed", "energy") for head in heads]
-    shown[heads.index("computed")], shown[-1] = computed, energy
+    selectors = [head not in ("computed", "energy") for head in heads]
+    selectors[heads.index("computed")], selectors[-1] = computed, energy
     rows: list[Row] = []
     for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
         rows.append(Heading(heading))
         for entry in group:
             cells = (f"  {clean(entry.benchmark)}", *strong_numbers(entry))
-            rows.append([*compress(cells, shown)])
-    return table([*compress(heads, shown)], rows, width)
+            rows.append([*compress(cells, selectors)])
+    return table([*compress(heads, selectors)], rows, width)
 
 
 def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
@@ -105,10 +105,10 @@ def factors_used(scores: Scores) -> str:
     """The source of the factors; empty if all sources agree."""
     if not any(differs(entry) for entry in scores.results):
         return ""
-    given = {entry.factors for entry in scores.results}
-    if given == {"published"}:
+    sources = {entry.factors for entry in scores.results}
+    if sources == {"published"}:
         used = "scaling.json only, as in the published tables"
-    elif given == {"computed"}:
+    elif sources == {"computed"}:
         used = "scaling.json or, without one, of the reference points"
     else:
         used = "scaling.json or, in unpublished rounds without one, of the reference points"
@@ -118,20 +118,20 @@ def factors_used(scores: Scores) -> str:
 
 def heading_of(entry: ScoreEntry, *, several: bool) -> str:
     """The submitter, the system and the division of a result."""
-    who = " / ".join(part for part in (entry.submitter, entry.system) if part) or entry.path
-    more = [entry.division, entry.round if several else ""]
-    listed = ", ".join(part for part in more if part)
-    return clean(f"{who} ({listed})" if listed else who)
+    label = " / ".join(part for part in (entry.submitter, entry.system) if part) or entry.path
+    details = [entry.division, entry.round if several else ""]
+    details_text = ", ".join(part for part in details if part)
+    return clean(f"{label} ({details_text})" if details_text else label)
 
 
-def findings(found: Iterable[FindingEntry], width: int, color: bool = False) -> Iterator[str]:
+def findings(entries: Iterable[FindingEntry], width: int, color: bool = False) -> Iterator[str]:
     """The findings: severity and path, rule and message, help."""
-    for one in found:
-        severity = one.severity.value
-        lines = wrap_path(clean(one.path) or ".", width, f"{severity:<9}", _BODY)
-        lines += wrap(f"[{clean(one.id)}] {clean(one.message)}", width, _BODY, _BODY)
-        if one.hint:
-            lines += wrap(f"help: {clean(one.hint)}", width, _BODY, _BODY + "  ")
+    for entry in entries:
+        severity = entry.severity.value
+        lines = wrap_path(clean(entry.path) or ".", width, f"{severity:<9}", _BODY)
+        lines += wrap(f"[{clean(entry.id)}] {clean(entry.message)}", width, _BODY, _BODY)
+        if entry.hint:
+            lines += wrap(f"help: {clean(entry.hint)}", width, _BODY, _BODY + "  ")
         if color:
             # Colored last, because wrapping would count escape codes as text
             lines[0] = lines[0].replace(severity, f"{_STYLES[severity]}{severity}{_PLAIN}", 1)
@@ -140,11 +140,11 @@ def findings(found: Iterable[FindingEntry], width: int, color: bool = False) -> 
 
 def summary(scores: Scores) -> str:
     """One sentence: the number of results, the rules, the number of findings."""
-    counted = Counter(one.severity.value for one in scores.findings)
+    counted = Counter(finding.severity.value for finding in scores.findings)
     rules = scores.rules
-    which = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
+    title = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
     scored = sum(1 for e in scores.results if e.score is not None or e.models_per_minute)
     return clean(
-        f"{scored} of {len(scores.results)} results scored for {which} (profile {rules.profile}): "
+        f"{scored} of {len(scores.results)} results scored for {title} (profile {rules.profile}): "
         + ", ".join(plural(counted[name], name) for name in ("error", "warning", "note"))
     )

@@ -6,16 +6,16 @@ from podium.compliance.reporting.bars import Bar, bars
 from podium.compliance.tools.store.analyses.table import UNOFFICIAL, Analysis
 
 
-def scaling_bars(made: Analysis, width: int) -> str:
+def scaling_bars(analysis: Analysis, width: int) -> str:
     """A bar for each number of chips of each family, with the notice that it is derived."""
     lines = [
         Bar(
-            " · ".join(str(row[name]) for name in made.by if row[name]),
+            " · ".join(str(row[name]) for name in analysis.by if row[name]),
             f"{row['chips']} chips",
             row["efficiency"],
             f"{row['efficiency'] * 100:.3g} %",
         )
-        for row in made.rows
+        for row in analysis.rows
         if row["efficiency"] is not None
     ]
     return f"{bars(lines, width)}\n{UNOFFICIAL}\n"

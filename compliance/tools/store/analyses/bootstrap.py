@@ -68,18 +68,18 @@ def log_ratios(
     np = numpy()
     rng = np.random.default_rng(SEED)
     point = _combined(base, other, dropped, combine)
-    whole = _combined(base, other, (0, 0), combine)
-    drawn = _combined(
+    sample = _combined(base, other, (0, 0), combine)
+    resampled = _combined(
         _resampled(base, resamples, rng), _resampled(other, resamples, rng), (0, 0), combine
     )
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     wider = widening(base.shape[-2], other.shape[-2], dropped)
-    return point, point + wider * (low - whole), point + wider * (high - whole)
+    return point, point + wider * (low - sample), point + wider * (high - sample)
 
 
 def _combined(base: Any, other: Any, dropped: tuple[int, int], combine: Any) -> Any:
     np = numpy()
-    means = [olympic_means(each, drop) for each, drop in zip((base, other), dropped, strict=True)]
+    means = [olympic_means(runs, drop) for runs, drop in zip((base, other), dropped, strict=True)]
     return (np.log(means[0]) - np.log(means[1])) @ combine
 
 

@@ -44,23 +44,23 @@ NOTES = (
 def breakdown(results: Sequence[ResultRow], *, suite: str | None = "hpc") -> Analysis:
     """The parts of each result's time, and their shares in the time saved."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for one in results:
-        if suite is not None and one.suite != suite:
+    for result in results:
+        if suite is not None and result.suite != suite:
             continue
-        row = _row(one)
+        row = _row(result)
         if row is not None:
-            key = tuple(getattr(one, name) for name in _BY)
+            key = tuple(getattr(result, name) for name in _BY)
             groups.setdefault(key, []).append(row)
     rows = []
-    for key in sorted(groups, key=lambda each: (each[0], round_order(each[1]), each[2:])):
-        found = sorted(groups[key], key=lambda row: -(row["minutes"] or 0.0))
-        rows += [row | _saved(found[0], row) for row in found]
+    for key in sorted(groups, key=lambda item: (item[0], round_order(item[1]), item[2:])):
+        group = sorted(groups[key], key=lambda row: -(row["minutes"] or 0.0))
+        rows += [row | _saved(group[0], row) for row in group]
     title = "Breakdown of the time to train"
     return Analysis("breakdown", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 
-def _row(one: ResultRow) -> dict[str, Any] | None:
-    runs = one.scored or one.counted
+def _row(result: ResultRow) -> dict[str, Any] | None:
+    runs = result.scored or result.counted
     minutes = mean([run.minutes for run in runs])
     if minutes is None:
         return None
@@ -69,11 +69,11 @@ def _row(one: ResultRow) -> dict[str, Any] | None:
         "evaluation": mean([run.evaluation_minutes or 0.0 for run in runs]),
         "training": mean([run.training_minutes for run in runs]),
     }
-    epochs = mean([_epochs(one, run) for run in runs])
+    epochs = mean([_epochs(result, run) for run in runs])
     trained = parts["training"]
-    told = (*_BY, "submitter", "system", "chips", "models", "models_per_minute", "result")
+    columns = (*_BY, "submitter", "system", "chips", "models", "models_per_minute", "result")
     return {
-        **{name: getattr(one, name) for name in told},
+        **{name: getattr(result, name) for name in columns},
         "minutes": minutes,
         "initialisation": mean([run.init_minutes for run in runs]),
         "first_epoch": mean([run.first_epoch_minutes for run in runs]),
@@ -83,8 +83,8 @@ def _row(one: ResultRow) -> dict[str, Any] | None:
     }
 
 
-def _epochs(one: ResultRow, run: RunRow) -> float | None:
-    return run.to_converge if one.unit == "epochs" else float(run.epochs) if run.epochs else None
+def _epochs(result: ResultRow, run: RunRow) -> float | None:
+    return run.to_converge if result.unit == "epochs" else float(run.epochs) if run.epochs else None
 
 
 def _saved(slowest: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:

@@ -22,27 +22,27 @@ MOST_FACETS = 60
 Rows = list[dict[str, Any]]
 
 
-def write_chart(made: Analysis, output: Path) -> None:
+def write_chart(analysis: Analysis, output: Path) -> None:
     """Draw an analysis into a file; the suffix of its name determines the format.
 
     Raises UsageFault for another suffix, an analysis without a chart or without rows.
     """
     if output.suffix not in SUFFIXES:
         raise UsageFault(f"{output} must end in {', '.join(SUFFIXES)}")
-    if made.name not in CHARTS:
-        raise UsageFault(f"{made.name} has no chart; expected one of {', '.join(CHARTS)}")
-    if not made.rows:
-        raise UsageFault(f"nothing to draw: {made.name} has no rows")
+    if analysis.name not in CHARTS:
+        raise UsageFault(f"{analysis.name} has no chart; expected one of {', '.join(CHARTS)}")
+    if not analysis.rows:
+        raise UsageFault(f"nothing to draw: {analysis.name} has no rows")
     convert = needed("vl_convert", "a chart", EXTRA)
-    write_bytes(output, _drawn(convert, _specification(made), output.suffix))
+    write_bytes(output, _drawn(convert, _specification(analysis), output.suffix))
 
 
-def _specification(made: Analysis) -> dict[str, Any]:
+def _specification(analysis: Analysis) -> dict[str, Any]:
     altair = needed("altair", "a chart", EXTRA)
-    rows: Rows = [dict(row) for row in made.rows]
-    chart = CHARTS[made.name](altair, rows)
-    notes = _lines([*made.notes, UNOFFICIAL])
-    title = altair.TitleParams(made.title, subtitle=notes, anchor="start", orient="bottom")
+    rows: Rows = [dict(row) for row in analysis.rows]
+    chart = CHARTS[analysis.name](altair, rows)
+    notes = _lines([*analysis.notes, UNOFFICIAL])
+    title = altair.TitleParams(analysis.title, subtitle=notes, anchor="start", orient="bottom")
     specification: dict[str, Any] = chart.properties(title=title).to_dict()
     # Altair would compare each row with its schema, which takes longer than drawing
     specification["data"] = {"values": _plain(rows)}

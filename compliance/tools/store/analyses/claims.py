@@ -55,33 +55,35 @@ def read_claims(path: Path) -> list[Claim]:
         missing = [name for name in REQUIRED if name not in (reader.fieldnames or ())]
         if missing:
             raise UsageFault(f"{path} lacks the columns {', '.join(missing)}")
-        found: list[Claim] = []
+        parsed: list[Claim] = []
         for row in reader:
             claim = {k: (v or "").strip() for k, v in row.items() if isinstance(k, str)}
             _refuse(f"{path}, line {reader.line_num}", claim)
-            found.append(claim)
+            parsed.append(claim)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
-    return found
+    return parsed
 
 
-def _refuse(where: str, claim: Claim) -> None:
+def _refuse(position: str, claim: Claim) -> None:
     if claim["unit"] not in UNITS:
-        raise UsageFault(f"{where}: unit is {claim['unit']!r}; expected one of {', '.join(UNITS)}")
+        raise UsageFault(
+            f"{position}: unit is {claim['unit']!r}; expected one of {', '.join(UNITS)}"
+        )
     try:
         number = Decimal(claim["number"])
         finite = number.is_finite() and abs(_exponent(number)) <= MOST_DIGITS
     except InvalidOperation:
         finite = False
     if not finite:
-        raise UsageFault(f"{where}: number is {claim['number']!r}; expected a number")
+        raise UsageFault(f"{position}: number is {claim['number']!r}; expected a number")
     if claim["unit"] == "x" and not claim.get("against"):
-        raise UsageFault(f"{where}: against is empty; x needs the result to compare with")
+        raise UsageFault(f"{position}: against is empty; x needs the result to compare with")
 
 
-def claims(results: Sequence[ResultRow], stated: Sequence[Claim]) -> Analysis:
+def claims(results: Sequence[ResultRow], stated_claims: Sequence[Claim]) -> Analysis:
     """Each claim: consistent, inconsistent or not comparable with the store, and why."""
-    rows = [_checked(results, one) for one in stated]
+    rows = [_checked(results, claim) for claim in stated_claims]
     return Analysis("claims", "Claims compared with the store", COLUMNS, rows, notes=NOTES)
 
 
@@ -93,13 +95,13 @@ def _checked(results: Sequence[ResultRow], claim: Claim) -> dict[str, Any]:
         "found": None,
     }
     words = [claim["result"], *([claim["against"]] if claim["unit"] == "x" else [])]
-    meant = [named(results, word) for word in words]
-    for word, found in zip(words, meant, strict=True):
-        if len(found) != 1:
-            what = f"{len(found)} results are named" if found else "no result is named"
-            return row | {"verdict": "not comparable", "why": f"{what} {word}"}
-    chosen = [found[0] for found in meant]
-    row |= dict(zip(("result", "against"), (each.result for each in chosen), strict=False))
+    matches = [named(results, word) for word in words]
+    for word, candidates in zip(words, matches, strict=True):
+        if len(candidates) != 1:
+            problem = f"{len(candidates)} results are named" if candidates else "no result is named"
+            return row | {"verdict": "not comparable", "why": f"{problem} {word}"}
+    chosen = [candidates[0] for candidates in matches]
+    row |= dict(zip(("result", "against"), (result.result for result in chosen), strict=False))
     against = obstacles(chosen[0], chosen[1]) if len(chosen) > 1 else []
     if against:
         return row | {"verdict": "not comparable", "why": "; ".join(against)}
@@ -110,22 +112,22 @@ def _verdict(claim: Claim, chosen: Sequence[ResultRow]) -> dict[str, Any]:
     value = _value(claim["unit"], chosen)
     if value is None:
         return {"verdict": "not comparable", "why": f"the store has no {claim['unit']} for it"}
-    stated = Decimal(claim["number"])
+    number = Decimal(claim["number"])
     # To the stated digits: 2.2 is any number from 2.15 to just below 2.25
-    digit = Decimal(1).scaleb(_exponent(stated))
+    digit = Decimal(1).scaleb(_exponent(number))
     rounded = Decimal(repr(float(value))).quantize(digit, ROUND_HALF_UP)
-    same = rounded == stated
-    said = differences(chosen[0], chosen[1]) if len(chosen) > 1 else []
+    same = rounded == number
+    remarks = differences(chosen[0], chosen[1]) if len(chosen) > 1 else []
     if not same:
-        said = [f"the value in the store rounds to {rounded}", *said]
+        remarks = [f"the value in the store rounds to {rounded}", *remarks]
     elif chosen[0].division == "open":
-        said = ["open division: its model may differ", *said]
+        remarks = ["open division: its model may differ", *remarks]
     verdict = "consistent" if same else "inconsistent"
-    return {"verdict": verdict, "found": value, "why": "; ".join(said)}
+    return {"verdict": verdict, "found": value, "why": "; ".join(remarks)}
 
 
-def _exponent(stated: Decimal) -> int:
-    exponent = stated.as_tuple().exponent
+def _exponent(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
     return exponent if isinstance(exponent, int) else 0
 
 

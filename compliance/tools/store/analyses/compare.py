@@ -13,41 +13,43 @@ from podium.compliance.tools.store.analyses.table import Analysis
 
 def obstacles(first: ResultRow, second: ResultRow) -> list[str]:
     """The reasons why two results must not be compared; empty if they may be."""
-    found = []
+    reasons = []
     if (first.suite, first.model) != (second.suite, second.model):
-        found.append(f"benchmarks differ: {first.benchmark}, {second.benchmark}")
+        reasons.append(f"benchmarks differ: {first.benchmark}, {second.benchmark}")
     elif first.round != second.round and (first.comparable_from, first.comparable_to) != (
         second.comparable_from,
         second.comparable_to,
     ):
-        found.append(
+        reasons.append(
             f"rounds {first.round} and {second.round} are not compatible for {first.model}"
         )
     if first.division != second.division:
-        found.append(f"divisions differ: {first.division or '-'}, {second.division or '-'}")
+        reasons.append(f"divisions differ: {first.division or '-'}, {second.division or '-'}")
     elif first.division == "open":
-        found.append("results of the open division may use different models")
+        reasons.append("results of the open division may use different models")
     if first.scaling != second.scaling:
-        found.append("one is a time to train, the other a throughput")
-    return found
+        reasons.append("one is a time to train, the other a throughput")
+    return reasons
 
 
 def differences(first: ResultRow, second: ResultRow) -> list[str]:
     """Differences that must be stated with an allowed comparison."""
-    found = []
-    for name, what in (("round", "rounds"), ("category", "categories"), ("chips", "chips")):
-        one, other = getattr(first, name), getattr(second, name)
-        if one != other:
-            found.append(f"{what} differ: {one or '-'}, {other or '-'}")
-    return found
+    notes = []
+    for name, label in (("round", "rounds"), ("category", "categories"), ("chips", "chips")):
+        value, other = getattr(first, name), getattr(second, name)
+        if value != other:
+            notes.append(f"{label} differ: {value or '-'}, {other or '-'}")
+    return notes
 
 
 def named(results: Sequence[ResultRow], word: str) -> list[ResultRow]:
     """The results whose path matches a word (whole, its end, or a glob), else those of a system."""
     word = word.rstrip("/") or word
-    exact = [one for one in results if one.result == word or one.result.endswith(f"/{word}")]
-    found = exact or [one for one in results if fnmatch.fnmatchcase(one.result, word)]
-    return found or [one for one in results if one.system == word]
+    exact = [
+        result for result in results if result.result == word or result.result.endswith(f"/{word}")
+    ]
+    matches = exact or [result for result in results if fnmatch.fnmatchcase(result.result, word)]
+    return matches or [result for result in results if result.system == word]
 
 
 POINTS = (
@@ -73,8 +75,8 @@ def compare(results: Sequence[ResultRow], a: str, b: str) -> Analysis:
     Raises UsageFault if a word names nothing, or if the results have no benchmark in common.
     """
     first, second = named(results, a), named(results, b)
-    for word, found in ((a, first), (b, second)):
-        if not found:
+    for word, matches in ((a, first), (b, second)):
+        if not matches:
             raise UsageFault(f"no result or system in the store is named {word}")
     if len(first) == len(second) == 1:
         return _two_results(first[0], second[0])
@@ -88,12 +90,12 @@ def _two_results(first: ResultRow, second: ResultRow) -> Analysis:
     return Analysis("compare", title, COLUMNS, rows, notes=_notes(first, second))
 
 
-def _mean(one: ResultRow, part: str) -> float | None:
-    return mean([getattr(run, part) for run in one.scored or one.counted])
+def _mean(result: ResultRow, part: str) -> float | None:
+    return mean([getattr(run, part) for run in result.scored or result.counted])
 
 
 def _row(point: str, first: Any, second: Any) -> dict[str, Any]:
-    numbers = all(isinstance(each, int | float) for each in (first, second))
+    numbers = all(isinstance(value, int | float) for value in (first, second))
     ratio = second / first if numbers and first else None
     return {"point": point, "a": first, "b": second, "b_over_a": ratio}
 
@@ -101,28 +103,28 @@ def _row(point: str, first: Any, second: Any) -> dict[str, Any]:
 def _notes(first: ResultRow, second: ResultRow) -> list[str]:
     against = obstacles(first, second)
     if against:
-        return [f"Not comparable: {each}." for each in against]
-    return [f"Note: {each}." for each in differences(first, second)]
+        return [f"Not comparable: {reason}." for reason in against]
+    return [f"Note: {note}." for note in differences(first, second)]
 
 
 def _two_systems(
     first: Sequence[ResultRow], second: Sequence[ResultRow], a: str, b: str
 ) -> Analysis:
     rows, notes = [], []
-    mine, theirs = _by_benchmark(first), _by_benchmark(second)
-    for name in sorted(mine.keys() & theirs.keys()):
-        one, other = mine[name], theirs[name]
-        if against := obstacles(one, other):
+    first_by_benchmark, second_by_benchmark = _by_benchmark(first), _by_benchmark(second)
+    for name in sorted(first_by_benchmark.keys() & second_by_benchmark.keys()):
+        result, other = first_by_benchmark[name], second_by_benchmark[name]
+        if against := obstacles(result, other):
             notes.append(f"{name}: not comparable: {'; '.join(against)}.")
             continue
-        rows.append(_row(f"{name} (minutes)", one.score, other.score))
+        rows.append(_row(f"{name} (minutes)", result.score, other.score))
     if not rows and not notes:
         raise UsageFault(f"{a} and {b} have no benchmark in common")
     title = f"Comparison: a is {a}, b is {b}"
     return Analysis("compare", title, COLUMNS, rows, notes=notes)
 
 
-def _by_benchmark(found: Sequence[ResultRow]) -> dict[str, ResultRow]:
+def _by_benchmark(results: Sequence[ResultRow]) -> dict[str, ResultRow]:
     """The timed result of each benchmark in the last round."""
-    ordered = sorted(found, key=lambda one: round_order(one.round))
-    return {one.model: one for one in ordered if one.score is not None}
+    ordered = sorted(results, key=lambda result: round_order(result.round))
+    return {result.model: result for result in ordered if result.score is not None}

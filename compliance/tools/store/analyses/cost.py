@@ -70,36 +70,36 @@ def read_prices(path: Path) -> list[Price]:
 
 def _price(path: Path, line: int, row: Mapping[str, str | None]) -> Price:
     fields = {name: (value or "").strip() for name, value in row.items() if isinstance(name, str)}
-    where = f"{path}, line {line}"
+    position = f"{path}, line {line}"
     if not fields["source"]:
-        raise UsageFault(f"{where}: source is empty; expected the origin of the price")
+        raise UsageFault(f"{position}: source is empty; expected the origin of the price")
     try:
         date.fromisoformat(fields["date"])
     except ValueError:
         raise UsageFault(
-            f"{where}: date is {fields['date']!r}; expected a day such as 2026-11-23"
+            f"{position}: date is {fields['date']!r}; expected a day such as 2026-11-23"
         ) from None
     spot = fields.get("SpotPrice", "")
     return Price(
         instance=fields["InstanceType"],
         accelerator=fields["AcceleratorName"],
-        count=int(_amount(where, "AcceleratorCount", fields["AcceleratorCount"], whole=True)),
+        count=int(_amount(position, "AcceleratorCount", fields["AcceleratorCount"], whole=True)),
         region=fields["Region"],
-        price=_amount(where, "Price", fields["Price"]),
-        spot=_amount(where, "SpotPrice", spot) if spot else None,
+        price=_amount(position, "Price", fields["Price"]),
+        spot=_amount(position, "SpotPrice", spot) if spot else None,
         date=fields["date"],
         source=fields["source"],
     )
 
 
-def _amount(where: str, name: str, text: str, *, whole: bool = False) -> float:
+def _amount(position: str, name: str, text: str, *, whole: bool = False) -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or number <= 0 or (whole and not number.is_integer()):
         kind = "whole number" if whole else "number of US dollars an hour"
-        raise UsageFault(f"{where}: {name} is {text!r}; expected a {kind} above 0")
+        raise UsageFault(f"{position}: {name} is {text!r}; expected a {kind} above 0")
     return number
 
 
@@ -112,10 +112,10 @@ def cost(results: Sequence[ResultRow], prices: Sequence[Price], *, spot: bool = 
     """The cost of each timed result whose chip has a price, the cheapest first."""
     rows = [
         row
-        for one in results
-        if one.score is not None and one.scaling == "strong"
+        for result in results
+        if result.score is not None and result.scaling == "strong"
         for price in prices
-        if (row := _row(one, price, spot=spot)) is not None
+        if (row := _row(result, price, spot=spot)) is not None
     ]
     rows.sort(key=lambda row: (*(row[name] for name in _BY), row["cost"], row["result"]))
     used = sorted({f"{row['source']} ({row['date']})" for row in rows})
@@ -130,25 +130,25 @@ def cost(results: Sequence[ResultRow], prices: Sequence[Price], *, spot: bool = 
     return Analysis("cost", title, COLUMNS, rows, _BY, SHOWN, notes)
 
 
-def same_chip(given: str, chip: str) -> bool:
+def same_chip(name: str, chip: str) -> bool:
     """Whether a price is for a chip: each word and number of its name is in the other name."""
-    words, found = (_words(text) for text in (given, chip))
-    return bool(words) and words <= found
+    words, chip_words = (_words(text) for text in (name, chip))
+    return bool(words) and words <= chip_words
 
 
 def _words(text: str) -> set[str]:
-    spaced = "".join(each if each.isalnum() else " " for each in text.casefold())
+    spaced = "".join(char if char.isalnum() else " " for char in text.casefold())
     return set(spaced.split())
 
 
-def _row(one: ResultRow, price: Price, *, spot: bool) -> dict[str, Any] | None:
+def _row(result: ResultRow, price: Price, *, spot: bool) -> dict[str, Any] | None:
     hourly = price.spot if spot else price.price
-    if not one.chips or hourly is None or not same_chip(price.accelerator, one.chip or ""):
+    if not result.chips or hourly is None or not same_chip(price.accelerator, result.chip or ""):
         return None
-    hours, instances = (one.score or 0.0) / 60, math.ceil(one.chips / price.count)
+    hours, instances = (result.score or 0.0) / 60, math.ceil(result.chips / price.count)
     fields = (*_BY, "submitter", "system", "chips", "chip", "verdict", "result")
     return {
-        **{name: getattr(one, name) for name in fields},
+        **{name: getattr(result, name) for name in fields},
         "hours": hours,
         "instance": price.instance,
         "instances": instances,

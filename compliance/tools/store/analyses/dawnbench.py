@@ -94,32 +94,32 @@ def read_training(path: Path) -> Training:
     """The rows of a TSV file; accuracies of 0 to 100 become shares. Raises UsageFault."""
     rows = [row for row in csv.reader(io.StringIO(_text(path)), delimiter="\t") if row]
     head = tuple(cell.strip() for cell in rows[0]) if rows else ()
-    task = next((each for each in TASKS if each.columns == head), None)
+    task = next((task for task in TASKS if task.columns == head), None)
     if task is None:
-        wanted = "; ".join(" ".join(each.columns) for each in TASKS)
-        raise UsageFault(f"{path} has the columns {' '.join(head) or 'none'}; expected {wanted}")
-    found = []
+        expected = "; ".join(" ".join(task.columns) for task in TASKS)
+        raise UsageFault(f"{path} has the columns {' '.join(head) or 'none'}; expected {expected}")
+    epochs = []
     for number, row in enumerate(rows[1:], 2):
         try:
-            epoch, hours, *told = (float(cell) for cell in row)
+            epoch, hours, *qualities = (float(cell) for cell in row)
         except ValueError:
             raise UsageFault(f"{path}, line {number}: a value is not a number") from None
-        if len(row) != len(head) or not all(map(math.isfinite, (epoch, hours, *told))):
+        if len(row) != len(head) or not all(map(math.isfinite, (epoch, hours, *qualities))):
             raise UsageFault(f"{path}, line {number}: expected {len(head)} values, got {len(row)}")
-        found.append(EpochRow(epoch, hours, tuple(told)))
-    percent = any(value > 1 for row in found for value in row.qualities)
+        epochs.append(EpochRow(epoch, hours, tuple(qualities)))
+    percent = any(value > 1 for row in epochs for value in row.qualities)
     scale = 100.0 if percent else 1.0
-    rows_of = [row._replace(qualities=tuple(v / scale for v in row.qualities)) for row in found]
+    rows_of = [row._replace(qualities=tuple(v / scale for v in row.qualities)) for row in epochs]
     return Training(task, rows_of)
 
 
 def board_time(seconds: float) -> str:
     """A time as the board prints it: seconds rounded up, `2:38` or `13:10:31`."""
     # A product that differs from a whole second only in its last bits is that second
-    whole = math.ceil(round(seconds, 6))
-    minutes, rest = divmod(whole, 60)
+    whole_seconds = math.ceil(round(seconds, 6))
+    minutes, remainder = divmod(whole_seconds, 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"
 
 
 def board_cost(dollars: float) -> str:
@@ -145,7 +145,7 @@ def board(entries: Sequence[tuple[DawnbenchEntry, Training]]) -> Analysis:
 
 def _row(entry: DawnbenchEntry, training: Training) -> dict[str, Any]:
     hours, price = training.hours, entry.cost_per_hour
-    known = hours is not None and price is not None
+    is_priced = hours is not None and price is not None
     return {
         "task": training.task.name,
         "author": entry.author,
@@ -153,7 +153,7 @@ def _row(entry: DawnbenchEntry, training: Training) -> dict[str, Any]:
         "hardware": entry.hardware,
         "hours": hours,
         "time": None if hours is None else math.ceil(round(hours * 3600, 6)),
-        "cost": float(_cents(cost_of(hours or 0.0, price or 0.0))) if known else None,
+        "cost": float(_cents(cost_of(hours or 0.0, price or 0.0))) if is_priced else None,
         "timestamp": entry.timestamp,
     }
 

@@ -101,10 +101,12 @@ def read_results(connection: Any) -> list[ResultRow]:
     for values in fetch(connection.sql("FROM runs").select(*RUN_FIELDS)):
         run = RunRow(**dict(zip(RUN_FIELDS, values, strict=True)))
         runs.setdefault(run.result, []).append(run)
-    found = fetch(connection.sql("FROM results").select(*RESULT_FIELDS))
-    rows = [dict(zip(RESULT_FIELDS, values, strict=True)) for values in found]
+    records = fetch(connection.sql("FROM results").select(*RESULT_FIELDS))
+    rows = [dict(zip(RESULT_FIELDS, values, strict=True)) for values in records]
     results = [ResultRow(**row, runs=tuple(runs.get(row["result"], ()))) for row in rows]
-    return sorted(results, key=lambda one: (one.suite, round_order(one.round), one.result))
+    return sorted(
+        results, key=lambda result: (result.suite, round_order(result.round), result.result)
+    )
 
 
 def round_order(name: str) -> tuple[int, ...]:
@@ -114,5 +116,5 @@ def round_order(name: str) -> tuple[int, ...]:
 
 def mean(values: Sequence[float | None]) -> float | None:
     """The mean of the values; None if a value is unknown or there are none."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None

@@ -34,30 +34,30 @@ NOTES = (
 
 def power(results: Sequence[ResultRow]) -> Analysis:
     """The energy of each result that measured it, the least first; a blank has a reason."""
-    rows = [row for one in results if (row := _row(one)) is not None]
+    rows = [row for result in results if (row := _row(result)) is not None]
     rows.sort(key=lambda row: (*(row[name] for name in _BY), _least(row), row["result"]))
     title = "Power: measured energy to train"
     return Analysis("power", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 
 def _least(row: dict[str, Any]) -> float:
-    known = (row["official_joules"], row["joules"])
-    return next((each for each in known if each is not None), math.inf)
+    energies = (row["official_joules"], row["joules"])
+    return next((energy for energy in energies if energy is not None), math.inf)
 
 
-def _row(one: ResultRow) -> dict[str, Any] | None:
-    minutes = mean([run.minutes for run in one.scored or one.counted])
-    if one.joules is None and one.official_joules is None and not one.energy_gap:
+def _row(result: ResultRow) -> dict[str, Any] | None:
+    minutes = mean([run.minutes for run in result.scored or result.counted])
+    if result.joules is None and result.official_joules is None and not result.energy_gap:
         return None
-    watts = one.joules / (minutes * 60) if one.joules is not None and minutes else None
-    told = (
+    watts = result.joules / (minutes * 60) if result.joules is not None and minutes else None
+    columns = (
         *(*_BY, "category", "submitter", "system", "chips", "joules", "verdict", "result"),
         *("official_joules", "energy_gap"),
     )
     return {
-        **{name: getattr(one, name) for name in told},
+        **{name: getattr(result, name) for name in columns},
         "minutes": minutes,
-        "kwh": None if one.joules is None else one.joules / 3.6e6,
+        "kwh": None if result.joules is None else result.joules / 3.6e6,
         "watts": watts,
-        "watts_per_chip": watts / one.chips if watts is not None and one.chips else None,
+        "watts_per_chip": watts / result.chips if watts is not None and result.chips else None,
     }

@@ -43,33 +43,41 @@ def rounds(results: Sequence[ResultRow], *, overall: bool = False) -> Analysis:
     With `overall`, chips and categories are combined.
     """
     best: dict[tuple[str, ...], dict[str, ResultRow]] = {}
-    for one in results:
-        if one.scaling == "weak" or one.division != "closed" or one.score is None:
+    for result in results:
+        if result.scaling == "weak" or result.division != "closed" or result.score is None:
             continue
-        span = f"{one.comparable_from} to {one.comparable_to}"
-        kind = (ANY, ANY) if overall else (one.category or "", one.chip or "")
-        of_rounds = best.setdefault((one.suite, one.model, span, *kind), {})
-        known = of_rounds.get(one.round)
-        if known is None or (one.score, one.result) < (known.score or 0.0, known.result):
-            of_rounds[one.round] = one
+        span = f"{result.comparable_from} to {result.comparable_to}"
+        kind = (ANY, ANY) if overall else (result.category or "", result.chip or "")
+        of_rounds = best.setdefault((result.suite, result.model, span, *kind), {})
+        fastest = of_rounds.get(result.round)
+        if fastest is None or (result.score, result.result) < (
+            fastest.score or 0.0,
+            fastest.result,
+        ):
+            of_rounds[result.round] = result
     rows = [row for key in sorted(best) for row in _rows(key, best[key])]
     title = "Rounds: the fastest closed results of comparable rounds"
     return Analysis("rounds", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 
 def _rows(key: tuple[str, ...], of_rounds: dict[str, ResultRow]) -> list[dict[str, Any]]:
-    found = [of_rounds[name] for name in sorted(of_rounds, key=round_order)]
+    results = [of_rounds[name] for name in sorted(of_rounds, key=round_order)]
     rows = []
-    for at, one in enumerate(found):
-        last, first, score = found[at - 1], found[0], one.score or 0.0
-        told = {name: getattr(one, name) for name in COLUMNS if name in one.__struct_fields__}
-        over = [(each.score or 0.0) / score if at and score else None for each in (last, first)]
+    for index, result in enumerate(results):
+        last, first, score = results[index - 1], results[0], result.score or 0.0
+        columns = {
+            name: getattr(result, name) for name in COLUMNS if name in result.__struct_fields__
+        }
+        speedups = [
+            (reference.score or 0.0) / score if index and score else None
+            for reference in (last, first)
+        ]
         rows.append(
             {
-                **told,
+                **columns,
                 **dict(zip(_BY, key, strict=True)),
-                "over_last": over[0],
-                "over_first": over[1],
+                "over_last": speedups[0],
+                "over_first": speedups[1],
             }
         )
     return rows

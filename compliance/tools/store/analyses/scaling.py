@@ -82,19 +82,19 @@ def by_model(results: Sequence[ResultRow]) -> Analysis:
     for family in families(results):
         last = [*_rows(family)][-1]
         groups.setdefault((last["suite"], last["round"], last["model"]), []).append(last)
-    rows = [_of_model(key, found) for key, found in groups.items()]
+    rows = [_of_model(key, group) for key, group in groups.items()]
     columns = ("suite", "round", "model", "families", "grown", "doubling", "lowest", "highest")
     shown = tuple(Shown(name, digits=3) for name in columns[2:])
     title = "Scaling by model: the efficiency of each doubling of the chips"
     return Analysis("scaling_by_model", title, columns, rows, columns[:2], shown, MODEL_NOTES)
 
 
-def _of_model(key: tuple[str, ...], found: list[dict[str, Any]]) -> dict[str, Any]:
-    doublings = sorted(row["per_doubling"] for row in found)
+def _of_model(key: tuple[str, ...], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    doublings = sorted(row["per_doubling"] for row in rows)
     return {
         **dict(zip(("suite", "round", "model"), key, strict=True)),
-        "families": len(found),
-        "grown": max(row["chips"] / row["base"] for row in found),
+        "families": len(rows),
+        "grown": max(row["chips"] / row["base"] for row in rows),
         "doubling": median(doublings),
         "lowest": doublings[0],
         "highest": doublings[-1],
@@ -103,38 +103,40 @@ def _of_model(key: tuple[str, ...], found: list[dict[str, Any]]) -> dict[str, An
 
 def families(results: Sequence[ResultRow]) -> list[list[ResultRow]]:
     """Timed results of one submitter, chip, benchmark and round, by chips; the fastest of each."""
-    found: dict[tuple[Any, ...], dict[int, ResultRow]] = {}
-    for one in results:
+    sizes_by_family: dict[tuple[Any, ...], dict[int, ResultRow]] = {}
+    for result in results:
         # Open results of one name may use different models; a result without division may be open
-        if one.scaling == "weak" or one.division != "closed" or one.score is None:
+        if result.scaling == "weak" or result.division != "closed" or result.score is None:
             continue
-        if not one.chips or not one.minutes:
+        if not result.chips or not result.minutes:
             continue
-        sizes = found.setdefault(tuple(getattr(one, name) for name in _BY), {})
-        known = sizes.get(one.chips)
-        if known is None or (known.minutes or math.inf) > one.minutes:
-            sizes[one.chips] = one
-    ordered = sorted(found.items(), key=lambda item: _order(item[0]))
+        sizes = sizes_by_family.setdefault(tuple(getattr(result, name) for name in _BY), {})
+        fastest = sizes.get(result.chips)
+        if fastest is None or (fastest.minutes or math.inf) > result.minutes:
+            sizes[result.chips] = result
+    ordered = sorted(sizes_by_family.items(), key=lambda item: _order(item[0]))
     return [[sizes[chips] for chips in sorted(sizes)] for _, sizes in ordered if len(sizes) > 1]
 
 
 def _order(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    suite, name, *rest = key
-    return (suite, round_order(name), *(str(each) for each in rest))
+    suite, name, *others = key
+    return (suite, round_order(name), *(str(part) for part in others))
 
 
 def _rows(family: list[ResultRow]) -> Iterator[dict[str, Any]]:
     base = family[0]
-    for one in family:
-        split = _split(base, one)
-        batch = one.batch_size / base.batch_size if one.batch_size and base.batch_size else None
-        grown = math.log2((one.chips or 1) / (base.chips or 1))
+    for result in family:
+        split = _split(base, result)
+        batch = (
+            result.batch_size / base.batch_size if result.batch_size and base.batch_size else None
+        )
+        grown = math.log2((result.chips or 1) / (base.chips or 1))
         efficiency = split.values[0]
         yield {
-            **{name: getattr(one, name) for name in (*_BY, "system", "chips", "minutes")},
+            **{name: getattr(result, name) for name in (*_BY, "system", "chips", "minutes")},
             "base": base.chips,
             "batch": batch,
-            "kind": "base" if one is base else _kind(batch),
+            "kind": "base" if result is base else _kind(batch),
             **dict(zip(FACTORS, split.values, strict=True)),
             "per_doubling": efficiency ** (1 / grown) if grown and efficiency else None,
             **dict(zip(_ENDS, split.ends, strict=True)),
@@ -147,44 +149,47 @@ def _kind(batch: float | None) -> str:
     return "strong" if math.isclose(batch, 1.0) else "growing"
 
 
-def _split(base: ResultRow, one: ResultRow) -> _Split:
+def _split(base: ResultRow, result: ResultRow) -> _Split:
     """The factors and the ends of their intervals; None if the logs do not have the values."""
-    chips = (base.chips or 1) / (one.chips or 1)
-    efficiency = (base.minutes or math.nan) / (one.minutes or math.nan) * chips
+    chips = (base.chips or 1) / (result.chips or 1)
+    efficiency = (base.minutes or math.nan) / (result.minutes or math.nan) * chips
     nothing = (None,) * (2 * len(FACTORS))
-    told = [_measures(each.scored) for each in (base, one)]
-    if any(each is None for each in told):
+    measures = [_measures(result.scored) for result in (base, result)]
+    if any(measure is None for measure in measures):
         return _Split((efficiency, None, None, None), nothing)
     np = numpy()
     scale = np.array([math.log(chips), 0.0, math.log(chips), 0.0])
     combine = np.array(_COMBINE)
-    means = [np.log(olympic_means(np.array(each), 0)) for each in told]
+    means = [np.log(olympic_means(np.array(measure), 0)) for measure in measures]
     values = np.exp((means[0] - means[1]) @ combine + scale)
-    ends = _ends(base, one, combine, np.log(values))
+    ends = _ends(base, result, combine, np.log(values))
     return _Split(tuple(map(float, values)), ends or nothing)
 
 
-def _ends(base: ResultRow, one: ResultRow, combine: Any, at: Any) -> tuple[float, ...] | None:
-    whole = [_measures(each.counted) for each in (base, one)]
-    least = [max(LEAST_RUNS, 2 * each.dropped + 1) for each in (base, one)]
-    if base is one or any(
-        each is None or len(each) < most for each, most in zip(whole, least, strict=True)
+def _ends(
+    base: ResultRow, result: ResultRow, combine: Any, center: Any
+) -> tuple[float, ...] | None:
+    measures = [_measures(result.counted) for result in (base, result)]
+    least = [max(LEAST_RUNS, 2 * result.dropped + 1) for result in (base, result)]
+    if base is result or any(
+        measure is None or len(measure) < most
+        for measure, most in zip(measures, least, strict=True)
     ):
         return None
     np = numpy()
-    drops = (base.dropped, one.dropped)
-    point, low, high = log_ratios(np.array(whole[0]), np.array(whole[1]), drops, combine)
+    drops = (base.dropped, result.dropped)
+    point, low, high = log_ratios(np.array(measures[0]), np.array(measures[1]), drops, combine)
     # Around the published value: if a run failed, the resampled runs are not the scored ones
-    pairs = np.exp(np.stack([low - point + at, high - point + at], axis=-1))
+    pairs = np.exp(np.stack([low - point + center, high - point + center], axis=-1))
     return tuple(float(value) for pair in pairs for value in pair)
 
 
 def _measures(runs: Sequence[RunRow]) -> list[tuple[float, float, float]] | None:
     """Minutes, training minutes and training needed of each run; None if one is unknown."""
-    found = []
+    measures = []
     for run in runs:
         trained, needed = run.training_minutes, run.to_converge
         if not run.minutes or not trained or trained <= 0 or not needed or needed <= 0:
             return None
-        found.append((run.minutes, trained, needed))
-    return found or None
+        measures.append((run.minutes, trained, needed))
+    return measures or None

@@ -56,9 +56,9 @@ class Analysis(NamedTuple):
     def render(self, form: Format, wide: int) -> str:
         """The table in a format; CSV has only the rows."""
         if form is Format.JSON:
-            told = {"schema": SCHEMA, "analysis": self.name, "title": self.title}
+            document = {"schema": SCHEMA, "analysis": self.name, "title": self.title}
             rows = [{name: row.get(name) for name in self.columns} for row in self.rows]
-            return json_text({**told, "notes": [*self.notes, UNOFFICIAL], "rows": rows})
+            return json_text({**document, "notes": [*self.notes, UNOFFICIAL], "rows": rows})
         if form is Format.CSV:
             rows_of = [[row.get(name) for name in self.columns] for row in self.rows]
             return render(self.columns, rows_of, form)
@@ -67,14 +67,16 @@ class Analysis(NamedTuple):
     def _text(self, wide: int) -> str:
         pieces = [fill(self.title, wide) + "\n"]
         shown = self.shown or [Shown(name) for name in self.columns if name not in self.by]
-        heads = [each.heading or each.name for each in shown]
+        heads = [column.heading or column.name for column in shown]
 
         def group(row: Row) -> tuple[str, ...]:
             return tuple(cell(row.get(name)) for name in self.by)
 
         for names, rows in groupby(self.rows, group):
             head = " · ".join(name for name in names if name not in ("", "-"))
-            table = text_table(heads, [[each.cell(row) for each in shown] for row in rows], wide)
+            table = text_table(
+                heads, [[column.cell(row) for column in shown] for row in rows], wide
+            )
             head = fill(head, wide, subsequent_indent="  ")
             pieces.append(f"{head}\n{table}" if head else table)
         if not self.rows:

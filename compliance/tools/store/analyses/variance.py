@@ -47,10 +47,10 @@ NOTES = (
 def variance(results: Sequence[ResultRow]) -> Analysis:
     """Run-to-run spread of each benchmark, round and division."""
     groups: dict[tuple[str, ...], list[ResultRow]] = {}
-    for one in results:
-        if one.scaling == "strong" and len(one.counted) >= LEAST_RUNS:
-            key = (one.suite, one.round, one.benchmark, one.division)
-            groups.setdefault(key, []).append(one)
+    for result in results:
+        if result.scaling == "strong" and len(result.counted) >= LEAST_RUNS:
+            key = (result.suite, result.round, result.benchmark, result.division)
+            groups.setdefault(key, []).append(result)
     ordered = sorted(groups, key=lambda key: (key[0], round_order(key[1]), key))
     rows = [_row(key, groups[key]) for key in ordered]
     title = "Variance: spread among the runs of one result"
@@ -58,7 +58,7 @@ def variance(results: Sequence[ResultRow]) -> Analysis:
 
 
 def _row(key: tuple[str, ...], group: list[ResultRow]) -> dict[str, Any]:
-    times = [[run.minutes or math.nan for run in one.counted] for one in group]
+    times = [[run.minutes or math.nan for run in result.counted] for result in group]
     spread, low, high = pooled(times)
     dropped = group[0].dropped
     fewest = [runs_for(times, dropped, tolerance) for tolerance in TOLERANCES]
@@ -81,8 +81,8 @@ def pooled(times: Sequence[Sequence[float]]) -> tuple[float, float, float]:
     The interval is for the variance of normal values, with the approximation of chi-squared by
     Wilson and Hilferty.
     """
-    freedom = sum(len(each) - 1 for each in times)
-    squares = math.fsum(_squares(each) for each in times)
+    freedom = sum(len(values) - 1 for values in times)
+    squares = math.fsum(_squares(values) for values in times)
     spread = math.sqrt(squares / freedom)
     ends = [spread / math.sqrt(_chi_squared(freedom, z) / freedom) for z in (_Z, -_Z)]
     return spread, ends[0], ends[1]
@@ -106,21 +106,21 @@ def runs_for(times: Sequence[Sequence[float]], dropped: int, tolerance: float) -
     """The fewest runs for which 90 % of olympic means are within a tolerance of the true mean."""
     np = numpy()
     rng = np.random.default_rng(SEED)
-    residuals = np.array([value for each in times for value in _residuals(each)])
+    residuals = np.array([value for values in times for value in _residuals(values)])
 
     def enough(runs: int) -> bool:
-        drawn = 1 + rng.choice(residuals, (DRAWS, runs, 1))
-        means = olympic_means(drawn, dropped)[..., 0]
+        samples = 1 + rng.choice(residuals, (DRAWS, runs, 1))
+        means = olympic_means(samples, dropped)[..., 0]
         return bool(np.mean(np.abs(means - 1) <= tolerance) >= LEVEL)
 
-    few, many = 2 * dropped + 1, MOST_RUNS
-    if not enough(many):
+    low, high = 2 * dropped + 1, MOST_RUNS
+    if not enough(high):
         return None
     # More runs are never worse
-    while few < many:
-        middle = (few + many) // 2
-        few, many = (few, middle) if enough(middle) else (middle + 1, many)
-    return few
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
 
 
 def _residuals(times: Sequence[float]) -> list[float]:

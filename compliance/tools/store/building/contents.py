@@ -39,12 +39,12 @@ class RoundFiles(msgspec.Struct, frozen=True):
     @property
     def states(self) -> dict[str, State]:
         """The states of the files."""
-        return {path: each.state for path, each in self.entries.items() if each.state}
+        return {path: entry.state for path, entry in self.entries.items() if entry.state}
 
     @property
     def count(self) -> int:
         """The number of files and links."""
-        return sum(each.kind != "folder" for each in self.entries.values())
+        return sum(entry.kind != "folder" for entry in self.entries.values())
 
     @property
     def size(self) -> int:

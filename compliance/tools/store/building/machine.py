@@ -10,28 +10,32 @@ from podium.compliance.tools.store.building.spelling import category_name, chip_
 
 def machine_of(result: Result) -> dict[str, Any]:
     """The system of a result; its size is from the logs if the description does not have it."""
-    described = result.description
+    description = result.description
     logged = result.runs[0].facts
     nodes, chips, chip, category, framework = logged.nodes, None, "", logged.status, ""
-    own: int | None = None
-    if described is not None:
-        nodes = described.nodes if described.nodes is not None else nodes
-        category = described.category or described.status
-        framework = described.framework
+    accelerators: int | None = None
+    if description is not None:
+        nodes = description.nodes if description.nodes is not None else nodes
+        category = description.category or description.status
+        framework = description.framework
         # HPC systems may only have processors
-        counted = described.accelerators or described.processors
-        own = described.accelerators
+        counted = description.accelerators or description.processors
+        accelerators = description.accelerators
         chips = counted
-        chip = described.accelerator_model_name if own else described.host_processor_model_name
+        chip = (
+            description.accelerator_model_name
+            if accelerators
+            else description.host_processor_model_name
+        )
     if not chips:
-        stated = logged.run.accelerators
-        chips = int(stated) if stated else None
+        logged_count = logged.run.accelerators
+        chips = int(logged_count) if logged_count else None
     return {
         "nodes": nodes,
         "chips": chips,
-        "chip": chip_of(chip) if own else chip,
+        "chip": chip_of(chip) if accelerators else chip,
         "chip_as_written": chip,
-        "system_name": (described.system_name if described else None) or logged.platform,
+        "system_name": (description.system_name if description else None) or logged.platform,
         "category": category_name(category) if category else None,
         "category_as_written": category or None,
         "framework": framework,

@@ -61,15 +61,15 @@ def take(task: Task, log: Log) -> LogRows | None:
     lines, records = _placed(log)
     run = Run(records, lambda index: lines[index])
     starts = run.where.get("run_start", ())
-    begun = records[starts[0]].time_ms if starts else None
+    start_ms = records[starts[0]].time_ms if starts else None
     epochs = run.where.get("epoch_start", ())
     return LogRows(
         _batch(lines, records, arrow),
-        _evaluations(run, begun, arrow),
+        _evaluations(run, start_ms, arrow),
         lines[starts[0]] if starts else 1,
-        _since(begun, records[epochs[0]].time_ms) if epochs else None,
-        _evaluating(run, begun),
-        len({repr(position(records[at], ("epoch_num",)) or at) for at in epochs}),
+        _since(start_ms, records[epochs[0]].time_ms) if epochs else None,
+        _evaluating(run, start_ms),
+        len({repr(position(records[index], ("epoch_num",)) or index) for index in epochs}),
     )
 
 
@@ -78,8 +78,8 @@ def _placed(log: Log) -> tuple[list[int], list[Record]]:
     if log.places is None and not log.lenient:
         # True for nearly all logs; avoids creating millions of pairs
         return [*log.lines], log.records
-    placed = log.all_records()
-    return [line for line, _ in placed], [record for _, record in placed]
+    numbered_records = log.all_records()
+    return [line for line, _ in numbered_records], [record for _, record in numbered_records]
 
 
 # --- records --------------------------------------------------------------------------------------
@@ -150,58 +150,58 @@ def json_line(value: Any) -> str:
 # --- phases ---------------------------------------------------------------------------------------
 
 
-def _since(begun: float | None, time: float) -> float | None:
-    return None if begun is None else (time - begun) / MINUTE_MS
+def _since(start_ms: float | None, time: float) -> float | None:
+    return None if start_ms is None else (time - start_ms) / MINUTE_MS
 
 
-def _evaluations(run: Run, begun: float | None, arrow: Any) -> Any:
-    rows = [_evaluation(run, index, begun) for index in evaluations(run)]
+def _evaluations(run: Run, start_ms: float | None, arrow: Any) -> Any:
+    rows = [_evaluation(run, index, start_ms) for index in evaluations(run)]
     columns = [*zip(*rows, strict=True)] or [()] * 7
-    lines, times, minutes, metrics, values, places, units = columns
+    lines, times, minutes, metrics, values, positions, units = columns
     number, text = arrow.float64(), arrow.string()
-    made = [
+    arrays = [
         arrow.array(lines, arrow.int64()),
         arrow.array(range(1, len(rows) + 1), arrow.int64()),
-        *(arrow.array(each, number) for each in (times, minutes)),
+        *(arrow.array(column, number) for column in (times, minutes)),
         _texts(metrics, arrow),
-        *(arrow.array(each, number) for each in (values, places)),
+        *(arrow.array(column, number) for column in (values, positions)),
         arrow.array(units, text),
     ]
-    return arrow.record_batch(made, [*EVALUATION])
+    return arrow.record_batch(arrays, [*EVALUATION])
 
 
-def _evaluation(run: Run, index: int, begun: float | None) -> tuple[Any, ...]:
+def _evaluation(run: Run, index: int, start_ms: float | None) -> tuple[Any, ...]:
     record = run.records[index]
-    metric, value, at = metadata_of(record).get("metric"), record.value, position(record)
+    metric, value, progress = metadata_of(record).get("metric"), record.value, position(record)
     # 0.5 logs {"epoch": 0, "value": 0.53}
     if isinstance(value, dict):
         epoch = as_number(value.get("epoch"))
-        at = at or (None if epoch is None else ("epoch", epoch))
+        progress = progress or (None if epoch is None else ("epoch", epoch))
         value = value.get("value")
-    unit, far = at or (None, None)
+    unit, distance = progress or (None, None)
     name = metric if isinstance(metric, str) else record.key
     time = record.time_ms
-    return run.line(index), time, _since(begun, time), name, as_number(value), far, unit
+    return run.line(index), time, _since(start_ms, time), name, as_number(value), distance, unit
 
 
-def _evaluating(run: Run, begun: float | None) -> float | None:
+def _evaluating(run: Run, start_ms: float | None) -> float | None:
     """Minutes between eval_start and eval_stop while the run is timed; None if none is logged.
 
     Several processes may log one evaluation: the first start opens it, the first stop closes it.
     """
     stops = run.where.get("run_stop", ())
-    first = -math.inf if begun is None else begun
+    first = -math.inf if start_ms is None else start_ms
     last = run.records[stops[0]].time_ms if stops else math.inf
     marks = sorted(
-        (run.records[at].time_ms, at, key)
+        (run.records[index].time_ms, index, key)
         for key in ("eval_start", "eval_stop")
-        for at in run.where.get(key, ())
+        for index in run.where.get(key, ())
     )
-    opened: float | None = None
+    start: float | None = None
     spent, closed = 0.0, 0
     for time, _, key in marks:
         if key == "eval_start":
-            opened = time if opened is None and first <= time <= last else opened
-        elif opened is not None:
-            spent, opened, closed = spent + min(time, last) - opened, None, closed + 1
+            start = time if start is None and first <= time <= last else start
+        elif start is not None:
+            spent, start, closed = spent + min(time, last) - start, None, closed + 1
     return spent / MINUTE_MS if closed and math.isfinite(spent) else None

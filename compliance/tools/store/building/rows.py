@@ -49,30 +49,30 @@ class Material(msgspec.Struct, frozen=True):
     logs: Mapping[str, TakenLog]
     rules: Round
 
-    def place(self, shown: str) -> str:
+    def place(self, display_path: str) -> str:
         """A path of the report, in the form of the store."""
-        return self.name if shown in ("", ".") else f"{self.name}/{shown}"
+        return self.name if display_path in ("", ".") else f"{self.name}/{display_path}"
 
-    def where(self, shown: str, line: int | None, rules: Round | None = None) -> Row:
+    def where(self, display_path: str, line: int | None, rules: Round | None = None) -> Row:
         """The first columns of each row."""
-        own = rules or self.rules
-        file = self.place(shown)
-        return {"suite": own.usage, "round": own.name, "file": file, "line": line}
+        round_rules = rules or self.rules
+        file = self.place(display_path)
+        return {"suite": round_rules.usage, "round": round_rules.name, "file": file, "line": line}
 
 
 def small_tables(material: Material) -> Iterator[tuple[str, Iterable[Row]]]:
     """(name, rows) of every table except records and evaluations."""
-    files = {each.path: each for each in material.outcome.files}
+    files = {file.path: file for file in material.outcome.files}
     runs: list[Row] = []
     results: list[Row] = []
     power: list[Row] = []
-    judged = {each.path: each for each in material.outcome.results}
-    for result in sorted(material.results, key=lambda one: one.place.display_path):
+    judged = {result.path: result for result in material.outcome.results}
+    for result in sorted(material.results, key=lambda result: result.place.display_path):
         entry = row_of(result)
-        whose = _whose(material, result)
+        identity = _whose(material, result)
         results.append(_result(material, result, entry, judged.get(result.place.display_path)))
-        runs += _runs(material, result, entry, whose, files)
-        power += _power(material, result, whose["result"])
+        runs += _runs(material, result, entry, identity, files)
+        power += _power(material, result, identity["result"])
     yield "runs", runs
     yield "results", results
     yield "power", power
@@ -82,13 +82,13 @@ def small_tables(material: Material) -> Iterator[tuple[str, Iterable[Row]]]:
 
 
 def _whose(material: Material, result: Result) -> Row:
-    place = result.place
-    submitter, system = place_in(place.display_path)
+    location = result.place
+    submitter, system = place_in(location.display_path)
     return {
-        "result": material.place(place.display_path),
-        "submitter": place.submitter or submitter,
-        "system": place.system or system,
-        "benchmark": place.benchmark,
+        "result": material.place(location.display_path),
+        "submitter": location.submitter or submitter,
+        "system": location.system or system,
+        "benchmark": location.benchmark,
         "division": result.division,
     }
 
@@ -143,40 +143,40 @@ def _result(
 
 def _span(result: Result) -> Row:
     rules = result.rules
-    known = rules.benchmark(result.place.benchmark)
-    first, last = known.comparable or (rules.name, rules.name)
+    benchmark = rules.benchmark(result.place.benchmark)
+    first, last = benchmark.comparable or (rules.name, rules.name)
     names = [*rounds_of(rules.usage)]
     # A benchmark may exist longer than the rounds in which its results are comparable
     if first in names and last in names:
         inside = names.index(first) <= names.index(rules.name) <= names.index(last)
         first, last = (first, last) if inside else (rules.name, rules.name)
-    return {"model": known.lineage, "comparable_from": first, "comparable_to": last}
+    return {"model": benchmark.lineage, "comparable_from": first, "comparable_to": last}
 
 
 def _runs(
     material: Material,
     result: Result,
     entry: ScoreEntry,
-    whose: Row,
+    identity: Row,
     files: Mapping[str, FileEntry],
 ) -> Iterator[Row]:
     zero_based = _zero_based(material, result)
-    for run, told in zip(result.runs, entry.run_list, strict=True):
+    for run, scored_run in zip(result.runs, entry.run_list, strict=True):
         log, file = material.logs[run.display_path], files.get(run.display_path)
         yield {
             **material.where(run.display_path, log.taken.line, result.rules),
-            **whose,
+            **identity,
             "scaling": entry.scaling,
             "verdict": file and file.verdict,
             "official_verdict": file and file.official_verdict,
             **_timed(result, run, log.taken, zero_based=zero_based),
-            "converged": told.converged,
-            "role": told.role,
-            "quality": told.quality,
-            "seed": _text(told.seed),
+            "converged": scored_run.converged,
+            "role": scored_run.role,
+            "quality": scored_run.quality,
+            "seed": _text(scored_run.seed),
             "evaluations": log.taken.evaluations.num_rows,
             "epochs": log.taken.epochs,
-            "joules": told.energy_joules,
+            "joules": scored_run.energy_joules,
             "records": log.records,
         }
 
@@ -188,10 +188,10 @@ def _zero_based(material: Material, result: Result) -> bool:
         for run in result.runs
         if run.facts.run.unit == "epochs" and run.facts.run.to_converge
     ]
-    return result.rules.usage == "hpc" and bool(ended) and all(e == at + 1 for at, e in ended)
+    return result.rules.usage == "hpc" and bool(ended) and all(e == last + 1 for last, e in ended)
 
 
-def _timed(result: Result, run: Run, taken: LogRows, *, zero_based: bool) -> Row:
+def _timed(result: Result, run: Run, log_rows: LogRows, *, zero_based: bool) -> Row:
     facts = run.facts.run
     converged = converged_in(
         result, Converged(facts.to_converge, facts.unit), facts.batch_size, zero_based
@@ -205,23 +205,23 @@ def _timed(result: Result, run: Run, taken: LogRows, *, zero_based: bool) -> Row
         "batch_size": facts.batch_size,
         "init_minutes": facts.init_minutes,
         "staging_minutes": facts.staging_minutes,
-        "first_epoch_minutes": taken.first_epoch,
-        "evaluation_minutes": taken.evaluating,
+        "first_epoch_minutes": log_rows.first_epoch,
+        "evaluation_minutes": log_rows.evaluating,
     }
 
 
 def _power(material: Material, result: Result, name: str) -> Iterator[Row]:
     runs = {run.path.stem: run for run in result.runs}
-    for one in () if result.power is None else result.power.metered:
+    for meter in () if result.power is None else result.power.metered:
         yield {
-            **material.where(one.path, one.line, result.rules),
+            **material.where(meter.path, meter.line, result.rules),
             "result": name,
-            "run": material.place(runs[one.run].display_path),
-            "part": "switch" if one.switch else "node",
-            "readings": one.readings,
-            "first_ms": one.first_ms,
-            "last_ms": one.last_ms,
-            "joules": one.joules,
+            "run": material.place(runs[meter.run].display_path),
+            "part": "switch" if meter.switch else "node",
+            "readings": meter.readings,
+            "first_ms": meter.first_ms,
+            "last_ms": meter.last_ms,
+            "joules": meter.joules,
         }
 
 
@@ -232,13 +232,17 @@ def evaluation_batches(material: Material, arrow: Any) -> Iterator[Any]:
         for result in material.results
         for run in result.runs
     }
-    for shown, log in sorted(material.logs.items(), key=_by_path):
-        told = log.taken.evaluations
-        ends = (log.rules.usage, log.rules.name, utf8(material.place(shown)))
-        owner = arrow.scalar(utf8(owners.get(shown)), arrow.string())
-        where = [arrow.repeat(arrow.scalar(each), told.num_rows) for each in ends]
-        made = [*where, told.column("line"), arrow.repeat(owner, told.num_rows)]
-        yield [*made, *told.columns[1:]]
+    for display_path, log in sorted(material.logs.items(), key=_by_path):
+        evaluations = log.taken.evaluations
+        ends = (log.rules.usage, log.rules.name, utf8(material.place(display_path)))
+        owner = arrow.scalar(utf8(owners.get(display_path)), arrow.string())
+        constants = [arrow.repeat(arrow.scalar(end), evaluations.num_rows) for end in ends]
+        columns = [
+            *constants,
+            evaluations.column("line"),
+            arrow.repeat(owner, evaluations.num_rows),
+        ]
+        yield [*columns, *evaluations.columns[1:]]
 
 
 def utf8(value: Any) -> str | None:
@@ -254,15 +258,15 @@ def _by_path(item: tuple[str, Any]) -> str:
 
 
 def _systems(material: Material, files: Mapping[str, FileEntry]) -> Iterator[Row]:
-    for shown, file in files.items():
+    for display_path, file in files.items():
         if file.kind != "system":
             continue
-        document = read_description(material.root / shown)
+        document = read_description(material.root / display_path)
         system = describe(document.fields)
         yield {
-            **material.where(shown, line_of(document, "system_name") or 1),
+            **material.where(display_path, line_of(document, "system_name") or 1),
             "submitter": system.submitter,
-            "system": Path(shown).stem,
+            "system": Path(display_path).stem,
             "name": system.system_name,
             "division": system.division,
             "category": system.category,
@@ -282,8 +286,8 @@ def _points(material: Material) -> Iterator[Row]:
     rules = material.rules
     for benchmark in sorted(rules.benchmarks):
         path = f"podium/rules/convergence/data/{rules.usage}/{benchmark}.json"
-        which = (rules.usage, rules.name, benchmark)
-        for point, line in zip(points_of(*which), point_lines(*which), strict=True):
+        key = (rules.usage, rules.name, benchmark)
+        for point, line in zip(points_of(*key), point_lines(*key), strict=True):
             yield {
                 "suite": rules.usage,
                 "round": rules.name,
@@ -302,32 +306,32 @@ def _points(material: Material) -> Iterator[Row]:
 
 def _findings(material: Material) -> Iterator[Row]:
     owner = _owners(material.outcome)
-    for found in material.outcome.findings:
+    for finding in material.outcome.findings:
         yield {
-            **material.where(found.path, found.line),
-            "submitter": owner(found.path),
-            "rule": found.id,
-            "severity": found.severity.value,
-            "key": found.key,
-            "message": found.message,
-            "expected": found.expected,
-            "actual": None if found.actual is None else _text(found.actual),
-            "cites": found.cites,
-            "stated_by": found.stated_by.value,
-            "waived": found.waived,
-            "caused_by": found.caused_by or None,
-            "official": found.official,
+            **material.where(finding.path, finding.line),
+            "submitter": owner(finding.path),
+            "rule": finding.id,
+            "severity": finding.severity.value,
+            "key": finding.key,
+            "message": finding.message,
+            "expected": finding.expected,
+            "actual": None if finding.actual is None else _text(finding.actual),
+            "cites": finding.cites,
+            "stated_by": finding.stated_by.value,
+            "waived": finding.waived,
+            "caused_by": finding.caused_by or None,
+            "official": finding.official,
         }
 
 
 def _owners(outcome: Outcome) -> Callable[[str], str | None]:
     """The function from a path to its submitter."""
-    named = {each.path: each.submitter for each in outcome.submissions}
+    submitters = {submission.path: submission.submitter for submission in outcome.submissions}
 
     def owner(path: str) -> str | None:
         parts = path.split("/")
-        heads: Iterable[str] = ("/".join(parts[:at]) for at in range(len(parts), 0, -1))
-        return next((named[head] for head in heads if head in named), named.get("."))
+        heads: Iterable[str] = ("/".join(parts[:depth]) for depth in range(len(parts), 0, -1))
+        return next((submitters[head] for head in heads if head in submitters), submitters.get("."))
 
     return owner
 

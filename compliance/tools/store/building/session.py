@@ -67,29 +67,29 @@ def build(
     needed("pyarrow", "a store", EXTRA)
     # A Python caller may have changed a podium.toml between two calls
     forget()
-    told = tell or str
+    notify = tell or str
     roots = _named(paths)
-    known = _known(store)
+    entries = _known(store)
     with _made(store, durable):
         read: list[str] = []
         for name, root in roots.items():
             files = files_of(root)
             rules = RoundRequest(options.usage, options.round).choose(root).rules
             source = _Source(root, name, rules, files, files.hash(), durable)
-            if not force and _unchanged(source, known.get(name), store):
-                told(f"{name}: unchanged")
+            if not force and _unchanged(source, entries.get(name), store):
+                notify(f"{name}: unchanged")
                 continue
             with _system_memory():
                 entry = _bring(source, store, options, progress)
             read.append(name)
             # Read again: another build may have added rounds in the meantime
-            known = _known(store)
-            replaced = known.get(name)
-            known[name] = entry
-            write_index(store, [*known.values()], durable=durable)
+            entries = _known(store)
+            replaced = entries.get(name)
+            entries[name] = entry
+            write_index(store, [*entries.values()], durable=durable)
             if replaced is not None and replaced.folder != entry.folder:
                 discard(store / replaced.folder)
-            told(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
+            notify(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
     return Built([*_known(store).values()], read)
 
 
@@ -111,17 +111,17 @@ def _system_memory() -> Iterator[None]:
 
 def _named(paths: Sequence[Path]) -> dict[str, Path]:
     """The rounds by the names of their folders."""
-    found: dict[str, Path] = {}
+    rounds: dict[str, Path] = {}
     for path in paths:
         root = path.absolute()
         # The folder `.` has a name, too
         name = root.resolve().name if root.name in ("", "..") else root.name
-        if name in found and found[name].resolve() != root.resolve():
+        if name in rounds and rounds[name].resolve() != root.resolve():
             raise UsageFault(
-                f"{found[name]} and {root} have the same name; rounds of a store need unique names"
+                f"{rounds[name]} and {root} have the same name; rounds of a store need unique names"
             )
-        found[name] = root
-    return found
+        rounds[name] = root
+    return rounds
 
 
 def _known(store: Path) -> dict[str, RoundEntry]:
@@ -133,29 +133,29 @@ def _known(store: Path) -> dict[str, RoundEntry]:
 @contextmanager
 def _made(store: Path, durable: bool) -> Iterator[None]:
     """The store's folder; if it is new and gets no round, it is removed again."""
-    place = store.absolute()
-    missing = [each for each in (place, *place.parents) if not each.exists()]
-    fresh = not (place / NAME).exists()
+    folder = store.absolute()
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    is_new = not (folder / NAME).exists()
     try:
         _make(store, durable)
         yield
     finally:
         with suppress(OSError, UsageFault):
-            if fresh and not _known(store):
-                (place / NAME).unlink(missing_ok=True)
-                for each in missing:
-                    each.rmdir()
+            if is_new and not _known(store):
+                (folder / NAME).unlink(missing_ok=True)
+                for parent in missing:
+                    parent.rmdir()
 
 
 def _make(store: Path, durable: bool) -> None:
-    place = store.absolute()
-    new = [each for each in (place, *place.parents) if not each.exists()]
+    folder = store.absolute()
+    new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
-        if not new and not (place / NAME).exists() and not _unfinished(place):
+        if not new and not (folder / NAME).exists() and not _unfinished(folder):
             raise UsageFault(f"{store} is not a store and not empty; choose a new folder")
-        place.mkdir(parents=True, exist_ok=True)
-        for each in new if durable else ():
-            sync_path(each.parent)
+        folder.mkdir(parents=True, exist_ok=True)
+        for parent in new if durable else ():
+            sync_path(parent.parent)
     except OSError as error:
         raise UsageFault(f"{store} cannot be created: {error.strerror}") from None
     remove_disposable(store / NAME, whatever=True)
@@ -166,7 +166,7 @@ def _make(store: Path, durable: bool) -> None:
 
 def _unfinished(folder: Path) -> bool:
     """Whether a folder contains only the remains of first builds that were killed."""
-    return all(each.name.startswith(PREFIX) for each in folder.iterdir())
+    return all(path.name.startswith(PREFIX) for path in folder.iterdir())
 
 
 # --- one round ------------------------------------------------------------------------------------
@@ -210,8 +210,8 @@ def _bring(source: _Source, store: Path, options: Options, progress: Progress | 
         discard(folder)
     with draft_folder(folder, durable=source.durable) as draft:
         material, rows = _read(source, options, draft, progress)
-        for table, found in small_tables(material):
-            rows[table] = write_rows(draft, _TABLES[table], found)
+        for table, table_rows in small_tables(material):
+            rows[table] = write_rows(draft, _TABLES[table], table_rows)
         rows["evaluations"] = write_evaluations(draft, material)
         # The files were not locked while the round was read
         if changed := files.changed(content):
@@ -247,14 +247,18 @@ def _read(
     logs: dict[str, TakenLog] = {}
     with Records(draft) as records:
 
-        def receive(one: FileVerdict) -> None:
-            taken: Any = one.taken
-            if isinstance(taken, LogRows):
-                records.add(one, name if one.display_path == "." else f"{name}/{one.display_path}")
-                count = taken.batch.num_rows
+        def receive(judged: FileVerdict) -> None:
+            log_rows: Any = judged.taken
+            if isinstance(log_rows, LogRows):
+                records.add(
+                    judged, name if judged.display_path == "." else f"{name}/{judged.display_path}"
+                )
+                count = log_rows.batch.num_rows
                 # Without the records: those of a whole round would stay in memory
-                kept = msgspec.structs.replace(taken, batch=None)
-                logs[one.display_path] = TakenLog(find_round(*one.round.split()), count, kept)
+                summary = msgspec.structs.replace(log_rows, batch=None)
+                logs[judged.display_path] = TakenLog(
+                    find_round(*judged.round.split()), count, summary
+                )
 
         inputs = discover([root], options, with_facts=True)
         taking = LogCollector(take, receive)

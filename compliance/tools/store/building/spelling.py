@@ -38,9 +38,9 @@ def place_in(path: str) -> tuple[str, str]:
     parts = path.split("/")
     if "results" not in parts:
         return "", ""
-    at = parts.index("results")
-    submitter = parts[at - 1] if at else ""
-    return submitter, parts[at + 1] if at + 1 < len(parts) else ""
+    index = parts.index("results")
+    submitter = parts[index - 1] if index else ""
+    return submitter, parts[index + 1] if index + 1 < len(parts) else ""
 
 
 @lru_cache(maxsize=4096)
@@ -49,10 +49,10 @@ def category_name(text: str) -> str:
 
     Logs say `onprem`, `cloud`, `preview` or `research`.
     """
-    known = category_of(text)
-    if known is not None:
-        return known.value
-    said = text.strip().casefold()
-    logged = (category for category, words in LOG_STATUS.items() if words == (said,))
-    found = next(logged, None)
-    return text.strip() if found is None else found.value
+    category = category_of(text)
+    if category is not None:
+        return category.value
+    status = text.strip().casefold()
+    logged = (category for category, words in LOG_STATUS.items() if words == (status,))
+    match = next(logged, None)
+    return text.strip() if match is None else match.value

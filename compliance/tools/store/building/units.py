@@ -38,16 +38,20 @@ def converged_in(
         return logged
     if logged.unit == "epochs" and zero_based:
         return Converged(logged.value + 1, logged.unit)
-    usual = _reference(result.rules.usage, result.place.benchmark)
-    if logged.unit != "samples" or usual is None or _near(logged.value, usual, MOST_TIMES):
+    usual_value = _reference(result.rules.usage, result.place.benchmark)
+    if (
+        logged.unit != "samples"
+        or usual_value is None
+        or _near(logged.value, usual_value, MOST_TIMES)
+    ):
         return logged
-    if batch_size and _near(logged.value * batch_size, usual, ALIKE):
+    if batch_size and _near(logged.value * batch_size, usual_value, ALIKE):
         return Converged(logged.value * batch_size, logged.unit)
     return Converged(None, "")
 
 
-def _near(value: float, usual: float, times: float) -> bool:
-    return usual / times <= value <= usual * times
+def _near(value: float, usual_value: float, times: float) -> bool:
+    return usual_value / times <= value <= usual_value * times
 
 
 @lru_cache(maxsize=256)

@@ -44,9 +44,9 @@ class _Writer:
         self.schema = arrow_schema(table)
         parquet = import_module("pyarrow.parquet")
         # Strings rarely repeat: a dictionary of them would become too large and be discarded
-        words = [each.name for each in table.columns if each.kind == "word"]
-        wholes = [each.name for each in table.columns if each.kind == "whole"]
-        numbers = [each.name for each in table.columns if each.kind == "number"]
+        words = [column.name for column in table.columns if column.kind == "word"]
+        wholes = [column.name for column in table.columns if column.kind == "whole"]
+        numbers = [column.name for column in table.columns if column.kind == "number"]
         # Disk errors have the same message for each file that podium writes
         self.stream = new_file(folder / f"{table.name}.parquet")
         self.file = parquet.ParquetWriter(
@@ -78,12 +78,12 @@ class Records:
         self.waiting: list[Any] = []
         self.count = 0
 
-    def add(self, one: FileVerdict, file: str) -> None:
+    def add(self, judged: FileVerdict, file: str) -> None:
         """Add the records of a log; `file` is its path in the store."""
-        suite, _, name = one.round.partition(" ")
-        batch, arrow = one.taken.batch, self.arrow
+        suite, _, name = judged.round.partition(" ")
+        batch, arrow = judged.taken.batch, self.arrow
         rows = batch.num_rows
-        columns = [*(_same_text(each, rows, arrow) for each in (suite, name, utf8(file)))]
+        columns = [*(_same_text(value, rows, arrow) for value in (suite, name, utf8(file)))]
         columns += batch.columns
         self.waiting.append(arrow.table(columns, names=[*RECORDS.names]))
         self.count += rows
@@ -120,11 +120,11 @@ def write_evaluations(folder: Path, material: Material) -> int:
     arrow = needed("pyarrow", "a store", EXTRA)
     writer = _Writer(folder, EVALUATIONS)
     try:
-        made = [
+        batches = [
             arrow.record_batch(columns, schema=writer.schema)
             for columns in evaluation_batches(material, arrow)
         ]
-        writer.add(arrow.Table.from_batches(made, writer.schema).combine_chunks())
+        writer.add(arrow.Table.from_batches(batches, writer.schema).combine_chunks())
     finally:
         writer.close()
     return writer.rows

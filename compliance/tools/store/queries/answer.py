@@ -19,14 +19,14 @@ def answer(store: Path, sql: str, form: Format, output: Path | None) -> None:
     """
     if form is Format.PARQUET and output is None:
         raise UsageFault("--format parquet needs --output FILE")
-    found = ask(connect(store), sql)
+    result = ask(connect(store), sql)
     if form is Format.PARQUET and output is not None:
-        read = getattr(found, "to_arrow_table", None) or found.fetch_arrow_table
+        read = getattr(result, "to_arrow_table", None) or result.fetch_arrow_table
         with followed(), warnings.catch_warnings():
             # A warning about an avoidable copy is not useful to users
             warnings.simplefilter("ignore")
             rows = read()
         write_bytes(output, parquet_bytes(rows))
         return
-    columns = [each[0] for each in found.description]
-    send(render(columns, fetch(found), form, width()), output)
+    columns = [field[0] for field in result.description]
+    send(render(columns, fetch(result), form, width()), output)

@@ -82,18 +82,18 @@ def ask(connection: Any, sql: str) -> Any:
         kind = _kind(statement)
         if kind == "EXPLAIN":
             # The text is EXPLAIN and another statement, which EXPLAIN ANALYZE executes
-            found = _EXPLAIN.match(statement.query)
-            rest = statement.query[found.end() :] if found else ""
-            kind = f"EXPLAIN of {_kind(_single(connection, rest))}"
+            match = _EXPLAIN.match(statement.query)
+            inner_query = statement.query[match.end() :] if match else ""
+            kind = f"EXPLAIN of {_kind(_single(connection, inner_query))}"
         if kind not in ("SELECT", "EXPLAIN of SELECT"):
             raise QueryFault(f"the query is {kind}; expected one SELECT, or EXPLAIN of one SELECT")
         return connection.execute(statement)
 
 
-def fetch(found: Any) -> list[Any]:
+def fetch(result: Any) -> list[Any]:
     """The rows of an answer; raises QueryFault if they cannot be computed or read."""
     with followed():
-        rows: list[Any] = found.fetchall()
+        rows: list[Any] = result.fetchall()
         return rows
 
 
@@ -128,12 +128,12 @@ def _kind(statement: Any) -> str:
 
 def first_line(error: Exception) -> str:
     """The message of a DuckDB error, without the query that it repeats."""
-    said = [
+    lines = [
         line.strip()
         for line in sealed.as_stored(str(error)).split("\n\n")[0].splitlines()
         if line.strip()
     ]
-    return "; ".join(said[:2]) or type(error).__name__
+    return "; ".join(lines[:2]) or type(error).__name__
 
 
 def _quoted(path: str) -> str:

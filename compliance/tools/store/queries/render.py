@@ -43,33 +43,33 @@ def _csv(columns: Sequence[str], rows: Rows) -> str:
 def text_table(columns: Sequence[str], rows: Rows, wide: int) -> str:
     """Rows as a table; strings are cut to fit, a table that is too wide has one value per line."""
     numbers = [
-        all(isinstance(row[at], int | float) or row[at] is None for row in rows)
-        for at in range(len(columns))
+        all(isinstance(row[index], int | float) or row[index] is None for row in rows)
+        for index in range(len(columns))
     ]
     for longest in LONGEST:
         cells = [[cell(value, longest) for value in row] for row in rows]
-        widths = [max(map(len, each)) for each in zip(columns, *cells, strict=True)]
+        widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
         if sum(widths) + 2 * (len(widths) - 1) <= wide:
             return _aligned([[*columns], *cells], widths, numbers)
     return _one_by_one(columns, [[cell(value) for value in row] for row in rows])
 
 
 def _aligned(lines: list[list[str]], widths: list[int], numbers: list[bool]) -> str:
-    shown = (
+    padded_lines = (
         "  ".join(
-            each.rjust(width) if number else each.ljust(width)
-            for each, width, number in zip(line, widths, numbers, strict=True)
+            text.rjust(width) if number else text.ljust(width)
+            for text, width, number in zip(line, widths, numbers, strict=True)
         ).rstrip()
         for line in lines
     )
-    return "\n".join(shown) + "\n"
+    return "\n".join(padded_lines) + "\n"
 
 
 def _one_by_one(columns: Sequence[str], cells: list[list[str]]) -> str:
     widest = max(map(len, columns))
     names = [name.ljust(widest) for name in columns]
     pieces = [
-        "\n".join(f"{name}  {each}".rstrip() for name, each in zip(names, row, strict=True))
+        "\n".join(f"{name}  {text}".rstrip() for name, text in zip(names, row, strict=True))
         for row in cells
     ]
     return "\n\n".join(pieces or [", ".join(columns)]) + "\n"
@@ -82,8 +82,8 @@ def cell(value: Any, longest: int = LONGEST[0]) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        whole = math.isfinite(value) and value.is_integer() and abs(value) < 1e15
-        return str(int(value)) if whole else f"{value:.6g}"
+        is_whole = math.isfinite(value) and value.is_integer() and abs(value) < 1e15
+        return str(int(value)) if is_whole else f"{value:.6g}"
     text = clean(str(value))
     return text if len(text) <= longest else f"…{text[1 - longest :]}"
 

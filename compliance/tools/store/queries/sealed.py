@@ -64,7 +64,7 @@ def readable(path: Path) -> str:
 
 def as_stored(text: str) -> str:
     """A text from DuckDB in which the paths of the store's files replace those of the copies."""
-    return _COPY.sub(lambda found: _paths.get(found[1], found[0]), text)
+    return _COPY.sub(lambda match: _paths.get(match[1], match[0]), text)
 
 
 def _refused(path: Path, fault: str) -> UsageFault:

@@ -42,13 +42,15 @@ class Column(NamedTuple):
     number: bool
 
 
-def columns_of(made: Analysis) -> list[Column]:
+def columns_of(analysis: Analysis) -> list[Column]:
     """The columns by which an analysis is grouped, as filters, then the columns of its text."""
-    shown = made.shown or [Shown(name) for name in made.columns if name not in made.by]
-    found = [Column(f"?{name.replace('_', ' ')}", Shown(name), number=False) for name in made.by]
-    for each in shown:
-        values = [row.get(each.name) for row in made.rows]
+    shown = analysis.shown or [Shown(name) for name in analysis.columns if name not in analysis.by]
+    columns = [
+        Column(f"?{name.replace('_', ' ')}", Shown(name), number=False) for name in analysis.by
+    ]
+    for column in shown:
+        values = [row.get(column.name) for row in analysis.rows]
         number = all(isinstance(value, int | float) or value is None for value in values)
-        heading = each.heading or each.name.replace("_", " ")
-        found.append(Column(f"#{heading}" if number else heading, each, number))
-    return found
+        heading = column.heading or column.name.replace("_", " ")
+        columns.append(Column(f"#{heading}" if number else heading, column, number))
+    return columns

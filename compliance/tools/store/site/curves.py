@@ -50,34 +50,36 @@ def curves(
     result: Row, runs: Sequence[Row], evaluations: Sequence[Row], points: Sequence[Row] = ()
 ) -> Iterator[Plot]:
     """Quality over training for each metric, with the reference; else over minutes."""
-    number = {run["file"]: at for at, run in enumerate(runs)}
+    number = {run["file"]: index for index, run in enumerate(runs)}
     by_metric: dict[str, dict[str, list[Row]]] = {}
     for row in evaluations:
         if row["file"] in number and row["value"] is not None:
             of_metric = by_metric.setdefault(row["metric"] or "quality", {})
             of_metric.setdefault(row["file"], []).append(row)
     for metric, logs in [*sorted(by_metric.items())][:MOST_METRICS]:
-        found = [row for rows in logs.values() for row in rows]
-        over = "position" if all(row["position"] is not None for row in found) else "minutes"
-        unit = found[0]["unit"] or "progress" if over == "position" else "minutes"
+        metric_rows = [row for rows in logs.values() for row in rows]
+        x_column = (
+            "position" if all(row["position"] is not None for row in metric_rows) else "minutes"
+        )
+        unit = metric_rows[0]["unit"] or "progress" if x_column == "position" else "minutes"
         most = max(LEAST_POINTS, min(MOST_POINTS, ALL_POINTS // max(1, len(logs))))
         lines = []
         for file, rows in logs.items():
-            found_in = [(row[over], row["value"]) for row in rows if row[over] is not None]
+            found_in = [(row[x_column], row["value"]) for row in rows if row[x_column] is not None]
             lines.append(Line(thinned(found_in, most), name_of(file), colour(number[file])))
-        share = _share(runs, logs) if over == "position" else None
+        share = _share(runs, logs) if x_column == "position" else None
         if share is not None:
             # Logs may count epochs although the result and its reference count samples
             unit = result["unit"] or unit
             lines = [
-                line._replace(points=[(at / share, value) for at, value in line.points])
+                line._replace(points=[(position / share, value) for position, value in line.points])
                 for line in lines
             ]
         rules, bands = _reference(result, points) if share is not None else ((), ())
         label = f"{metric} over {UNITS.get(unit, unit)}, a line for each run"
-        made = plot(label, Axis(UNITS.get(unit, unit)), Axis(metric), lines, rules, bands)
-        if made is not None:
-            yield made
+        chart = plot(label, Axis(UNITS.get(unit, unit)), Axis(metric), lines, rules, bands)
+        if chart is not None:
+            yield chart
 
 
 def _share(runs: Sequence[Row], logs: dict[str, list[Row]]) -> float | None:
@@ -93,8 +95,8 @@ def _share(runs: Sequence[Row], logs: dict[str, list[Row]]) -> float | None:
 def _reference(result: Row, points: Sequence[Row]) -> tuple[Sequence[Rule], Sequence[Band]]:
     """The mean of the reference, the lowest mean that passes, and the band of its runs."""
     rules = [
-        Rule(result[column], f"{what}: {result[column]:.5g}", kind)
-        for column, kind, what in (
+        Rule(result[column], f"{label}: {result[column]:.5g}", kind)
+        for column, kind, label in (
             ("rcp_mean", "mean", "mean of the reference"),
             ("rcp_minimum", "least", "lowest mean that passes"),
         )
@@ -114,7 +116,7 @@ def _deviation(result: Row, points: Sequence[Row]) -> float | None:
     for row in points:
         if result["rcp_case"] != "found" or row["batch_size"] != result["batch_size"]:
             continue
-        runs = [each for each in numbers(row["to_converge"]) if each > 0]
+        runs = [value for value in numbers(row["to_converge"]) if value > 0]
         if len(runs) > 1 and row["mean"] and mean:
             return float(stdev(runs) * mean / row["mean"])
     return None
@@ -122,17 +124,17 @@ def _deviation(result: Row, points: Sequence[Row]) -> float | None:
 
 def convergence(result: Row, points: Sequence[Row]) -> Plot | None:
     """The training needed by batch size: the points of the reference, and the result."""
-    at, taken = result["batch_size"], result["to_converge"]
-    if not at or not taken or not points:
+    batch_size, to_converge = result["batch_size"], result["to_converge"]
+    if not batch_size or not to_converge or not points:
         return None
     reference = sorted((row["batch_size"], row["mean"]) for row in points if row["mean"])
     share = _same_unit(result, reference)
     if share is None:
         return None
-    title = f"{result['to_converge']:.6g} {result['unit']} at batch {at:g}: this result"
+    title = f"{result['to_converge']:.6g} {result['unit']} at batch {batch_size:g}: this result"
     lines = [
         Line([(size, mean * share) for size, mean in reference], "", "ref", dotted=True),
-        Line([(at, taken)], title, "own"),
+        Line([(batch_size, to_converge)], title, "own"),
     ]
     rules = []
     if result["rcp_minimum"] is not None:
@@ -146,12 +148,12 @@ def convergence(result: Row, points: Sequence[Row]) -> Plot | None:
 def _same_unit(result: Row, reference: Sequence[tuple[float, float]]) -> float | None:
     """The reference's unit in the result's, if both name the same point, else 1."""
     mean = result["rcp_mean"]
-    known = [each for size, each in reference if size == result["batch_size"]]
-    if mean and known and result["rcp_case"] == "found":
-        share = mean / known[0]
+    means = [value for size, value in reference if size == result["batch_size"]]
+    if mean and means and result["rcp_case"] == "found":
+        share = mean / means[0]
         # There may be several points of one batch size, and the mean omits runs
         return 1.0 if 0.5 < share < 2 else share
-    low, high = min(each for _, each in reference), max(each for _, each in reference)
+    low, high = min(value for _, value in reference), max(value for _, value in reference)
     return 1.0 if low / 20 < result["to_converge"] < high * 20 else None
 
 
@@ -174,7 +176,7 @@ def alike(runs: Sequence[Row]) -> dict[str, Any]:
 
 def margin(result: Row) -> float | None:
     """The share by which a result needs more training than the lowest mean that passes; derived."""
-    least, taken = result["rcp_minimum"], result["to_converge"]
-    if not least or taken is None or not math.isfinite(taken):
+    least, to_converge = result["rcp_minimum"], result["to_converge"]
+    if not least or to_converge is None or not math.isfinite(to_converge):
         return None
-    return float(taken) / float(least) - 1
+    return float(to_converge) / float(least) - 1

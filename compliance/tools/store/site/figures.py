@@ -44,30 +44,30 @@ class Part(NamedTuple):
     figures: Sequence[Figure]
 
 
-def parts(made: Analysis) -> list[Part]:
+def parts(analysis: Analysis) -> list[Part]:
     """The figures of an analysis, by round (newest first) if each is of one round."""
-    draw = _FIGURES.get(made.name)
+    draw = _FIGURES.get(analysis.name)
     if draw is None:
         return []
     groups: dict[tuple[str, str], list[Row]] = {}
-    for row in made.rows:
+    for row in analysis.rows:
         # Comparable rounds are in one chart
-        name = "" if made.name == "rounds" else row["round"]
+        name = "" if analysis.name == "rounds" else row["round"]
         groups.setdefault((row["suite"], name), []).append(row)
     order = sorted(groups, key=_newest_first)
-    found = [Part(" ".join(key).strip(), [*draw(groups[key])]) for key in order]
-    return [part for part in found if part.figures]
+    sections = [Part(" ".join(key).strip(), [*draw(groups[key])]) for key in order]
+    return [part for part in sections if part.figures]
 
 
 def _newest_first(key: tuple[str, str]) -> tuple[bool, list[int]]:
-    return key[0] == "hpc", [-each for each in round_order(key[1])]
+    return key[0] == "hpc", [-number for number in round_order(key[1])]
 
 
 def _grouped(rows: Sequence[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
-    found: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(tuple(str(row[name] or "") for name in names), []).append(row)
-    return found
+        groups.setdefault(tuple(str(row[name] or "") for name in names), []).append(row)
+    return groups
 
 
 def _part(row: Row, *names: str) -> str:
@@ -77,23 +77,23 @@ def _part(row: Row, *names: str) -> str:
 def _scaling(rows: Sequence[Row]) -> Iterator[Figure]:
     for (model,), of_model in sorted(_grouped(rows, "model").items()):
         families = [
-            (key, found)
-            for key, found in _grouped(of_model, "submitter", "chip", "division").items()
-            if len(found) >= LEAST_POINTS
+            (key, family_rows)
+            for key, family_rows in _grouped(of_model, "submitter", "chip", "division").items()
+            if len(family_rows) >= LEAST_POINTS
         ]
         families.sort(key=lambda item: -len(item[1]))
         lines, legend = [], []
-        for at, (key, found) in enumerate(families):
-            kind = f"c{at}" if at < COLOURS else "cx"
+        for index, (key, family_rows) in enumerate(families):
+            kind = f"c{index}" if index < COLOURS else "cx"
             name = f"{key[0]}, {chip_family(key[1])}"
-            known = [row for row in found if row["efficiency"]]
-            points = [(float(row["chips"]), row["efficiency"]) for row in known]
+            measured = [row for row in family_rows if row["efficiency"]]
+            points = [(float(row["chips"]), row["efficiency"]) for row in measured]
             lines.append(Line(points, name, kind, dotted=True))
             legend.append((kind, name))
         level = [Rule(0.9, "90 %", "least", upright=False)]
-        made = plot(model, Axis("chips", log=True), Axis("efficiency †"), lines, level)
-        if made is not None:
-            yield Figure(_part(of_model[0], "suite", "round", "model"), made, legend[:COLOURS])
+        chart = plot(model, Axis("chips", log=True), Axis("efficiency †"), lines, level)
+        if chart is not None:
+            yield Figure(_part(of_model[0], "suite", "round", "model"), chart, legend[:COLOURS])
 
 
 def _rounds(rows: Sequence[Row]) -> Iterator[Figure]:
@@ -104,15 +104,15 @@ def _rounds(rows: Sequence[Row]) -> Iterator[Figure]:
         best: dict[str, dict[int, float]] = {}
         for row in of_span:
             line = best.setdefault(category(row["category"]), {})
-            at = names.index(row["round"])
-            line[at] = min(row["score"], line.get(at, row["score"]))
-        kinds = {name: f"c{at % COLOURS}" for at, name in enumerate(sorted(best))}
+            index = names.index(row["round"])
+            line[index] = min(row["score"], line.get(index, row["score"]))
+        kinds = {name: f"c{index % COLOURS}" for index, name in enumerate(sorted(best))}
         lines = [Line(sorted(best[name].items()), name, kinds[name], dotted=True) for name in kinds]
         label = f"{model}, rounds {span}"
-        made = plot(label, Axis("round", names=names), Axis("minutes †", log=True), lines)
-        if made is not None:
+        chart = plot(label, Axis("round", names=names), Axis("minutes †", log=True), lines)
+        if chart is not None:
             legend = [(kind, name) for name, kind in kinds.items()]
-            yield Figure(_part(of_span[0], "suite", "model"), made, legend)
+            yield Figure(_part(of_span[0], "suite", "model"), chart, legend)
 
 
 def _variance(rows: Sequence[Row]) -> Iterator[Figure]:
@@ -132,30 +132,32 @@ def _variance(rows: Sequence[Row]) -> Iterator[Figure]:
 
 def _breakdown(rows: Sequence[Row]) -> Iterator[Figure]:
     kinds = {"staging": "c4", "evaluation": "c1", "training": "c0"}
-    for (model, division), found in sorted(_grouped(rows, "model", "division").items()):
-        most = max((row["minutes"] for row in found), default=0.0) or 1.0
+    for (model, division), model_rows in sorted(_grouped(rows, "model", "division").items()):
+        most = max((row["minutes"] for row in model_rows), default=0.0) or 1.0
         bars = []
-        for row in found[:MOST_BARS]:
-            at, pieces = 0.0, []
+        for row in model_rows[:MOST_BARS]:
+            start, pieces = 0.0, []
             for name, kind in kinds.items():
                 width = (row[name] or 0.0) / most
-                pieces.append((kind, at, width))
-                at += width
+                pieces.append((kind, start, width))
+                start += width
             bars.append((_who(row), pieces, f"{row['minutes']:.4g} min"))
         legend = [(kind, name) for name, kind in kinds.items()]
         label = f"{model}, {division or 'no division'}: minutes †"
-        yield Figure(_part(found[0], "suite", "round", "model"), None, legend, Bars(label, bars))
+        yield Figure(
+            _part(model_rows[0], "suite", "round", "model"), None, legend, Bars(label, bars)
+        )
 
 
 def _power(rows: Sequence[Row]) -> Iterator[Figure]:
-    for (model, division), found in sorted(_grouped(rows, "model", "division").items()):
-        most = max((row["kwh"] for row in found), default=0.0) or 1.0
+    for (model, division), model_rows in sorted(_grouped(rows, "model", "division").items()):
+        most = max((row["kwh"] for row in model_rows), default=0.0) or 1.0
         bars = [
             (_who(row), [("c2", 0.0, row["kwh"] / most)], f"{row['kwh']:.4g} kWh")
-            for row in found[:MOST_BARS]
+            for row in model_rows[:MOST_BARS]
         ]
         label = f"{model}, {division or 'no division'}: energy to train, kWh †"
-        yield Figure(_part(found[0], "suite", "round", "model"), None, (), Bars(label, bars))
+        yield Figure(_part(model_rows[0], "suite", "round", "model"), None, (), Bars(label, bars))
 
 
 def _who(row: Row) -> str:

@@ -38,21 +38,23 @@ class Findings(NamedTuple):
 
 def grouped(rows: Iterable[Row]) -> Findings:
     """Findings by severity, rule and message."""
-    found: dict[tuple[str, str, str, bool], list[Row]] = {}
+    rows_by_key: dict[tuple[str, str, str, bool], list[Row]] = {}
     for row in rows:
         key = (row["severity"] or "", row["rule"] or "", row["message"] or "", bool(row["waived"]))
-        found.setdefault(key, []).append(row)
+        rows_by_key.setdefault(key, []).append(row)
     groups = [
-        _group(key, of)
-        for key, of in sorted(found.items(), key=lambda item: (_RANK.get(item[0][0], 3), item[0]))
+        _group(key, group_rows)
+        for key, group_rows in sorted(
+            rows_by_key.items(), key=lambda item: (_RANK.get(item[0][0], 3), item[0])
+        )
     ]
     return Findings(groups[:MOST_GROUPS], max(0, len(groups) - MOST_GROUPS))
 
 
 def _group(key: tuple[str, str, str, bool], rows: Sequence[Row]) -> Group:
     severity, rule, message, waived = key
-    places = [(row["file"] or "", row["line"]) for row in rows[: MOST_PLACES.get(severity, 1)]]
-    return Group(severity, rule, message, rows[0]["cites"] or "", waived, len(rows), places)
+    positions = [(row["file"] or "", row["line"]) for row in rows[: MOST_PLACES.get(severity, 1)]]
+    return Group(severity, rule, message, rows[0]["cites"] or "", waived, len(rows), positions)
 
 
 Tally = Counter[tuple[str, str, str, str]]
@@ -74,9 +76,9 @@ def tally(rows: Iterable[Row]) -> Tally:
 
 def counted(counts: Tally) -> dict[str, list[tuple[str, str, str, int]]]:
     """By submitter: (suite and round, severity, rule, number), the most severe first."""
-    found: dict[str, list[tuple[str, str, str, int]]] = {}
+    by_submitter: dict[str, list[tuple[str, str, str, int]]] = {}
     for (submitter, *key), count in counts.items():
-        found.setdefault(submitter, []).append((key[0], key[1], key[2], count))
-    for of in found.values():
-        of.sort(key=lambda each: (_RANK.get(each[1], 3), -each[3], each))
-    return found
+        by_submitter.setdefault(submitter, []).append((key[0], key[1], key[2], count))
+    for entries in by_submitter.values():
+        entries.sort(key=lambda entry: (_RANK.get(entry[1], 3), -entry[3], entry))
+    return by_submitter

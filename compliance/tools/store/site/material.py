@@ -47,19 +47,21 @@ def read_material(store: Path, connection: Any) -> Material:
     results.sort(key=lambda row: (row["suite"], round_order(row["round"]), row["result"]))
     homes = {_description(row): (row["submitter"], row["system"]) for row in results}
     systems: dict[tuple[str, str], list[Row]] = {key: [] for key in sorted({*homes.values()})}
-    described = _rows(connection, SYSTEMS.name, SYSTEMS.names, "file")
-    described.sort(key=lambda row: (row["suite"], round_order(row["round"]), row["file"]))
-    for row in described:
+    system_rows = _rows(connection, SYSTEMS.name, SYSTEMS.names, "file")
+    system_rows.sort(key=lambda row: (row["suite"], round_order(row["round"]), row["file"]))
+    for row in system_rows:
         key = homes.get(row["file"]) or (_home(row), row["system"] or "")
         systems.setdefault(key, []).append(row)
-    index = sorted(read_index(store).rounds, key=lambda one: (one.suite, round_order(one.round)))
+    index = sorted(
+        read_index(store).rounds, key=lambda entry: (entry.suite, round_order(entry.round))
+    )
     analysed = read_results(connection)
     minutes = {
-        one.result: [run.minutes for run in one.runs if run.counts and run.minutes]
-        for one in analysed
+        result.result: [run.minutes for run in result.runs if run.counts and run.minutes]
+        for result in analysed
     }
-    whole = [completed(row, minutes.get(row["result"], [])) for row in results]
-    return Material(index, whole, analysed, systems)
+    completed_rows = [completed(row, minutes.get(row["result"], [])) for row in results]
+    return Material(index, completed_rows, analysed, systems)
 
 
 def read_round(connection: Any, suite: str, name: str, results: Sequence[str]) -> OfRound:
@@ -68,11 +70,11 @@ def read_round(connection: Any, suite: str, name: str, results: Sequence[str]) -
     def of_round(table: Any, order: str) -> list[Row]:
         return _rows(connection, table.name, table.names, order, (suite, name))
 
-    known = {*results}
+    paths = {*results}
     inside: dict[str, list[Row]] = defaultdict(list)
     findings = of_round(FINDINGS, "file, line, rule, key, message, actual")
     for row in findings:
-        home = _result_of(row["file"], known)
+        home = _result_of(row["file"], paths)
         if home is not None:
             inside[home].append(row)
     return OfRound(
@@ -90,24 +92,24 @@ def _rows(
     # Names of tables and columns come from the schema
     text = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608 # nosec B608
     text += " WHERE suite = ? AND round = ?" if of else ""
-    found = fetch(connection.execute(f"{text} ORDER BY {order}", [*of]))
-    return [dict(zip(columns, values, strict=True)) for values in found]
+    records = fetch(connection.execute(f"{text} ORDER BY {order}", [*of]))
+    return [dict(zip(columns, values, strict=True)) for values in records]
 
 
 def _by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+    groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if row[column] is not None:
-            found[row[column]].append(row)
-    return found
+            groups[row[column]].append(row)
+    return groups
 
 
-def _result_of(file: str | None, known: set[str]) -> str | None:
+def _result_of(file: str | None, results: set[str]) -> str | None:
     """The result whose folder is a path or contains it."""
-    place = file or ""
-    while place and place not in known:
-        place = place.rpartition("/")[0]
-    return place or None
+    path = file or ""
+    while path and path not in results:
+        path = path.rpartition("/")[0]
+    return path or None
 
 
 def _description(result: Row) -> str:
@@ -116,7 +118,7 @@ def _description(result: Row) -> str:
     return f"{home}/systems/{result['system']}.json"
 
 
-def _home(described: Row) -> str:
+def _home(system_row: Row) -> str:
     """The submitter's folder that contains a description."""
-    parts = PurePosixPath(described["file"]).parts
-    return parts[-3] if len(parts) > 2 and parts[-2] == "systems" else described["submitter"] or ""
+    parts = PurePosixPath(system_row["file"]).parts
+    return parts[-3] if len(parts) > 2 and parts[-2] == "systems" else system_row["submitter"] or ""

@@ -51,9 +51,11 @@ def overviews(results: Sequence[Row]) -> Iterator[Overview]:
         colors = chip_colors(current)
         rows, plots = [], []
         for model in sorted({row["model"] for row in current}):
-            every = comparable([row for row in of_suite if row["model"] == model])
-            rows.append(_newest(model, every, newest))
-            plots += [(model, made) for made in scatters(every, colors, model, MEASURES[:1])]
+            model_rows = comparable([row for row in of_suite if row["model"] == model])
+            rows.append(_newest(model, model_rows, newest))
+            plots += [
+                (model, scatter) for scatter in scatters(model_rows, colors, model, MEASURES[:1])
+            ]
         legend = [(kind, family) for family, kind in colors.items()]
         yield Overview(suite, newest, rows, plots, legend)
 
@@ -74,12 +76,12 @@ def fastest(results: Sequence[Row]) -> Row | None:
     )
 
 
-def _newest(model: str, every: Sequence[Row], newest: str) -> Newest:
-    current = [row for row in every if row["round"] == newest]
+def _newest(model: str, model_rows: Sequence[Row], newest: str) -> Newest:
+    current = [row for row in model_rows if row["round"] == newest]
     best = [
         (name, row["score"])
-        for name in sorted({row["round"] for row in every}, key=round_order)
-        if (row := fastest([each for each in every if each["round"] == name])) is not None
+        for name in sorted({row["round"] for row in model_rows}, key=round_order)
+        if (row := fastest([row for row in model_rows if row["round"] == name])) is not None
     ]
     return Newest(
         model,
@@ -94,14 +96,14 @@ def _newest(model: str, every: Sequence[Row], newest: str) -> Newest:
 
 def spark(values: Sequence[float]) -> str:
     """A path through values in a box of 100 by 20; empty for fewer than two."""
-    known = [value for value in values if abs(value) < LARGEST]
-    if len(known) < 2:
+    numbers = [value for value in values if abs(value) < LARGEST]
+    if len(numbers) < 2:
         return ""
-    low, high = min(known), max(known)
+    low, high = min(numbers), max(numbers)
     reach = (high - low) or 1.0
     points = (
-        f"{round(100 * at / (len(known) - 1))} {round(18 - 16 * (value - low) / reach)}"
-        for at, value in enumerate(known)
+        f"{round(100 * index / (len(numbers) - 1))} {round(18 - 16 * (value - low) / reach)}"
+        for index, value in enumerate(numbers)
     )
     return f"M{'L'.join(points)}"
 
@@ -115,14 +117,14 @@ class AtSize(NamedTuple):
 
 def at_sizes(results: Sequence[Row]) -> list[AtSize]:
     """Rounds compared at fixed numbers of chips, without sizes that have fewer than two rounds."""
-    every = [row for row in comparable(results) if timed(row)]
-    made = []
+    timed_rows = [row for row in comparable(results) if timed(row)]
+    sizes = []
     for size in SIZES:
-        near = [row for row in every if abs(row["chips"] / size - 1) <= NEAR]
-        best = [*_over_rounds(near, fastest)]
+        size_rows = [row for row in timed_rows if abs(row["chips"] / size - 1) <= NEAR]
+        best = [*_over_rounds(size_rows, fastest)]
         if len(best) > 1:
-            made.append(AtSize(size, best))
-    return made
+            sizes.append(AtSize(size, best))
+    return sizes
 
 
 def _over_rounds(
@@ -130,7 +132,7 @@ def _over_rounds(
 ) -> Iterator[tuple[str, Row, float | None]]:
     before: float | None = None
     for name in sorted({row["round"] for row in rows}, key=round_order):
-        row = best_of([each for each in rows if each["round"] == name])
+        row = best_of([row for row in rows if row["round"] == name])
         if row is not None:
             yield name, row, before / row["score"] if before and row["score"] else None
             before = row["score"]

@@ -73,8 +73,8 @@ _NEEDLESS = re.compile(r"\s*</(?:td|th|tr|li|dt|dd)>\s*")
 class Pages:
     """The pages of one store; each method returns (file, text) of its pages."""
 
-    def __init__(self, material: Material, source: Source, made: Sequence[Made]) -> None:
-        self.material, self.made = material, made
+    def __init__(self, material: Material, source: Source, analyses: Sequence[Made]) -> None:
+        self.material, self.made = material, analyses
         rounds = sorted({(row["suite"], row["round"]) for row in material.results}, key=_in_order)
         self.newest = dict(rounds)
         self.places = places_of(material)
@@ -86,10 +86,13 @@ class Pages:
             "source": source,
         }
 
-    def _render(self, template: str, here: str, **fields: Any) -> str:
-        made = self.environment.get_template(template)
-        up = "../" * here.count("/")
-        text = made.render(here=here, up=up, **self.known, **fields).rstrip() + "\n"
+    def _render(self, template: str, current_page: str, **fields: Any) -> str:
+        page_template = self.environment.get_template(template)
+        root_path = "../" * current_page.count("/")
+        text = (
+            page_template.render(here=current_page, up=root_path, **self.known, **fields).rstrip()
+            + "\n"
+        )
         return _NEEDLESS.sub("", text)
 
     def assets(self) -> Iterator[tuple[str, str]]:
@@ -116,24 +119,24 @@ class Pages:
             "compare.html": {},
             "about.html": {"material": self.material},
         }
-        for name, known in fields.items():
-            yield name, self._render(f"{name}.j2", name, **known)
+        for name, page_fields in fields.items():
+            yield name, self._render(f"{name}.j2", name, **page_fields)
 
     def _rounds_of(self, column: str) -> dict[str, list[tuple[str, str]]]:
-        found: dict[str, dict[tuple[str, str], None]] = {}
+        rounds_by_value: dict[str, dict[tuple[str, str], None]] = {}
         for row in self.material.results:
-            found.setdefault(row[column], {})[row["suite"], row["round"]] = None
-        return {name: [*known] for name, known in found.items()}
+            rounds_by_value.setdefault(row[column], {})[row["suite"], row["round"]] = None
+        return {name: [*rounds] for name, rounds in rounds_by_value.items()}
 
     def _systems(self) -> Iterator[dict[str, Any]]:
         counts = Counter((row["submitter"], row["system"]) for row in self.material.results)
-        for key, described in self.material.systems.items():
-            rounds = sorted({(row["suite"], row["round"]) for row in described})
+        for key, descriptions in self.material.systems.items():
+            rounds = sorted({(row["suite"], row["round"]) for row in descriptions})
             yield {
                 "key": key,
-                "last": described[-1] if described else None,
+                "last": descriptions[-1] if descriptions else None,
                 "results": counts[key],
-                "rounds": sorted(rounds, key=lambda one: (one[0], round_order(one[1]))),
+                "rounds": sorted(rounds, key=lambda item: (item[0], round_order(item[1]))),
             }
 
     def benchmarks(self) -> Iterator[tuple[str, str]]:
@@ -189,33 +192,38 @@ class Pages:
             }
             yield file, self._render("system.html.j2", file, **fields)
 
-    def results(self, rows: Sequence[Row], found: OfRound) -> Iterator[tuple[str, str]]:
+    def results(self, rows: Sequence[Row], details: OfRound) -> Iterator[tuple[str, str]]:
         """A page for each result of one round."""
         for row in rows:
             path = row["result"]
-            runs, file = found.runs.get(path, []), self.places.results[path]
-            points = found.points.get(row["benchmark"], [])
-            strip, peers = strips(row, rows, found.runs)
+            runs, file = details.runs.get(path, []), self.places.results[path]
+            points = details.points.get(row["benchmark"], [])
+            strip, peers = strips(row, rows, details.runs)
             fields = {
                 "row": row,
                 "runs": runs,
                 "alike": alike(runs),
-                "curves": [*curves(row, runs, found.evaluations.get(path, []), points)],
+                "curves": [*curves(row, runs, details.evaluations.get(path, []), points)],
                 "reference": convergence(row, points),
                 "strips": strip,
                 "peers": peers,
                 "current": row["round"] == self.newest[row["suite"]],
                 "margin": margin(row),
-                "findings": grouped(found.findings.get(path, ())),
+                "findings": grouped(details.findings.get(path, ())),
                 "footnotes": footnotes(row),
             }
             yield file, self._render("result.html.j2", file, **fields)
 
-    def analysis(self, kind: AnalysisPage, made: Analysis, *, charts: bool) -> tuple[str, str]:
+    def analysis(self, kind: AnalysisPage, analysis: Analysis, *, charts: bool) -> tuple[str, str]:
         """The page of an analysis."""
         file = f"analyses/{kind.name}.html"
-        drawn = parts(made) if charts else []
-        fields = {"kind": kind, "made": made, "columns": columns_of(made), "parts_of": drawn}
+        figures = parts(analysis) if charts else []
+        fields = {
+            "kind": kind,
+            "made": analysis,
+            "columns": columns_of(analysis),
+            "parts_of": figures,
+        }
         return file, self._render("analysis.html.j2", file, **fields)
 
 
@@ -226,7 +234,7 @@ def _in_order(key: tuple[str, str]) -> tuple[str, tuple[int, ...]]:
 def _newest_and_fastest(row: Row) -> tuple[Any, ...]:
     speed = row["score"] if row["scaling"] != "weak" else None
     return (
-        [-each for each in round_order(row["round"])],
+        [-number for number in round_order(row["round"])],
         row["division"] != "closed",
         speed is None,
         speed or 0.0,
@@ -235,15 +243,15 @@ def _newest_and_fastest(row: Row) -> tuple[Any, ...]:
 
 
 def _newest_of_each(row: Row) -> tuple[Any, ...]:
-    newest = [-each for each in round_order(row["round"])]
+    newest = [-number for number in round_order(row["round"])]
     return (row["suite"] == "hpc", newest, row["model"], *_newest_and_fastest(row)[1:])
 
 
 def _over_rounds(span: Span) -> tuple[Plot | None, Sequence[tuple[str, str]]]:
     """The best times over rounds, a line for each category, and its legend (class, category)."""
-    legend = [(f"c{at % COLOURS}", category) for at, category in enumerate(span.best)]
+    legend = [(f"c{index % COLOURS}", category) for index, category in enumerate(span.best)]
     lines = [
-        Line([(at, row["score"]) for at, row in span.best[name]], name, kind, dotted=True)
+        Line([(index, row["score"]) for index, row in span.best[name]], name, kind, dotted=True)
         for kind, name in legend
     ]
     rounds, minutes = Axis("round", names=span.rounds), Axis("minutes †", log=True)

@@ -47,8 +47,8 @@ def places_of(material: Material) -> Places:
     )
 
 
-def _files(folder: str, wanted: Iterable[tuple[Key, Iterable[str]]]) -> dict[Key, str]:
-    plain = ((key, "-".join(plain_name(word, LONGEST) for word in words)) for key, words in wanted)
+def _files(folder: str, entries: Iterable[tuple[Key, Iterable[str]]]) -> dict[Key, str]:
+    plain = ((key, "-".join(plain_name(word, LONGEST) for word in words)) for key, words in entries)
     # With a prefix: some operating systems reserve names such as `con`
     return {key: f"{folder}/{folder[0]}-{name}.html" for key, name in distinct(plain).items()}
 
@@ -77,7 +77,7 @@ def search_script(material: Material, places: Places) -> str:
         *([f"{key[1]}, {key[0]}", file, "benchmark"] for key, file in places.models.items()),
     ]
     data = {
-        "facets": {name: [clean(word) for word in known] for name, known in words.items()},
+        "facets": {name: [clean(word) for word in values] for name, values in words.items()},
         "numbers": NUMBERS,
         "results": results,
         "pages": [[clean(name), _short(file), kind] for name, file, kind in pages],
@@ -88,13 +88,13 @@ def search_script(material: Material, places: Places) -> str:
 
 def _entry(row: Row, words: dict[str, dict[str, int]], file: str) -> Sequence[Any]:
     values = {**row, "chip": row["family"], "category": category(row["category"])}
-    found: list[Any] = []
+    fields: list[Any] = []
     for name in (*FACETS, "unit", "span"):
-        known = words[name]
-        found.append(known.setdefault(values.get(name) or "", len(known)))
+        numbers_by_value = words[name]
+        fields.append(numbers_by_value.setdefault(values.get(name) or "", len(numbers_by_value)))
     timed = row["scaling"] != "weak"
     numbers = [row[name] if name != "score" or timed else None for name in NUMBERS]
-    return [*found, *(_rounded(number) for number in numbers), _short(file)]
+    return [*fields, *(_rounded(number) for number in numbers), _short(file)]
 
 
 def _rounded(number: float | None) -> float | None:

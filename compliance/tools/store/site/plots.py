@@ -85,34 +85,36 @@ def plot(
     bands: Sequence[Band] = (),
 ) -> Plot | None:
     """A chart of lines; None if no point can be drawn."""
-    kept = [line._replace(points=[*_drawable(line.points, x, y)]) for line in lines]
-    kept = [line for line in kept if line.points]
-    if not kept:
+    drawn = [line._replace(points=[*_drawable(line.points, x, y)]) for line in lines]
+    drawn = [line for line in drawn if line.points]
+    if not drawn:
         return None
-    shown = [rule for rule in rules if fits(rule.at, x if rule.upright else y)]
-    every = [point for line in kept for point in line.points]
-    xs = [point[0] for point in every] + [rule.at for rule in shown if rule.upright]
-    ys = [point[1] for point in every] + [rule.at for rule in shown if not rule.upright]
+    visible_rules = [rule for rule in rules if fits(rule.at, x if rule.upright else y)]
+    all_points = [point for line in drawn for point in line.points]
+    xs = [point[0] for point in all_points] + [rule.at for rule in visible_rules if rule.upright]
+    ys = [point[1] for point in all_points] + [
+        rule.at for rule in visible_rules if not rule.upright
+    ]
     shaded = [band for band in bands if fits(band.low, x) and fits(band.high, x)]
     xs += [end for band in shaded for end in (band.low, band.high)]
     to_x, across = scale(xs, x, LEFT, WIDTH - RIGHT)
     to_y, upward = scale(ys, y, HEIGHT - BOTTOM, TOP)
-    placed = [
-        (line, list(dict.fromkeys((to_x(a), to_y(b)) for a, b in line.points))) for line in kept
+    pixel_lines = [
+        (line, list(dict.fromkeys((to_x(a), to_y(b)) for a, b in line.points))) for line in drawn
     ]
     return Plot(
         label,
         (x.title, y.title),
         across,
         upward,
-        [(line.kind, _path(points), line.title) for line, points in placed if len(points) > 1],
+        [(line.kind, _path(points), line.title) for line, points in pixel_lines if len(points) > 1],
         [
             (line.kind, a, b, line.title)
-            for line, points in placed
+            for line, points in pixel_lines
             if line.dotted or len(points) == 1
             for a, b in points
         ],
-        [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in shown],
+        [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in visible_rules],
         [
             (f"M{to_x(band.low)} {TOP}H{to_x(band.high)}V{HEIGHT - BOTTOM}H{to_x(band.low)}Z", text)
             for band in shaded
@@ -140,10 +142,10 @@ def _ends(
     rule: Rule, to_x: Callable[[float], int], to_y: Callable[[float], int]
 ) -> tuple[int, int, int, int]:
     if rule.upright:
-        at = to_x(rule.at)
-        return at, TOP, at, HEIGHT - BOTTOM
-    at = to_y(rule.at)
-    return LEFT, at, WIDTH - RIGHT, at
+        position = to_x(rule.at)
+        return position, TOP, position, HEIGHT - BOTTOM
+    position = to_y(rule.at)
+    return LEFT, position, WIDTH - RIGHT, position
 
 
 def scale(
@@ -161,33 +163,33 @@ def scale(
     low, high = (low, high) if axis.names else (low - room, high + room)
 
     def place(value: float) -> int:
-        at = math.log10(value) if axis.log else value
-        return round(start + (at - low) / (high - low) * (end - start))
+        scaled = math.log10(value) if axis.log else value
+        return round(start + (scaled - low) / (high - low) * (end - start))
 
     if axis.names:
-        return place, [(place(at), name) for at, name in enumerate(axis.names)]
+        return place, [(place(index), name) for index, name in enumerate(axis.names)]
     ticks = _log_ticks(low, high) if axis.log else _ticks(low, high)
-    return place, [(place(at), brief(at)) for at in ticks]
+    return place, [(place(tick), brief(tick)) for tick in ticks]
 
 
-def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+def _ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Round numbers between two ends."""
-    step = (high - low) / wanted
+    step = (high - low) / count
     size = 10.0 ** math.floor(math.log10(step))
-    step = next((size * each for each in (1, 2, 5) if size * each >= step), size * 10)
+    step = next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)
     first = math.ceil(low / step)
-    found = [at * step for at in range(first, math.floor(high / step) + 1)]
-    return [0.0 if abs(at) < step / 1e6 else at for at in found][: 4 * wanted]
+    ticks = [index * step for index in range(first, math.floor(high / step) + 1)]
+    return [0.0 if abs(tick) < step / 1e6 else tick for tick in ticks][: 4 * count]
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
     """Round numbers between powers of ten: 1, 2 and 5, or fewer if there are many."""
     for among in ((1, 2, 5), (1,)):
         powers = range(math.floor(low), math.ceil(high) + 1)
-        found = [each * 10.0**power for power in powers for each in among]
-        found = [at for at in found if low <= math.log10(at) <= high]
-        if 2 <= len(found) <= 8:
-            return found
-    if len(found) > 8:
-        return found[:: -(-len(found) // 8)]
+        ticks = [factor * 10.0**power for power in powers for factor in among]
+        ticks = [tick for tick in ticks if low <= math.log10(tick) <= high]
+        if 2 <= len(ticks) <= 8:
+            return ticks
+    if len(ticks) > 8:
+        return ticks[:: -(-len(ticks) // 8)]
     return _ticks(10.0**low, 10.0**high, 4)

@@ -28,11 +28,11 @@ CATEGORIES = {
 def completed(row: Row, minutes: Sequence[float]) -> Row:
     """A row of `results` with values that pages derive: the chip's family, spread, margin, runs."""
     score, deviation = row["minutes"], row["deviation"]
-    least, taken = row["rcp_minimum"], row["to_converge"]
+    least, to_converge = row["rcp_minimum"], row["to_converge"]
     return row | {
         "family": chip_family(row["chip"]),
         "spread": deviation / score if deviation is not None and score else None,
-        "over": taken / least - 1 if least and taken is not None else None,
+        "over": to_converge / least - 1 if least and to_converge is not None else None,
         "run_minutes": minutes,
     }
 
@@ -44,23 +44,27 @@ MOST_MEMBERS, LONGEST = 200, 2000
 def members(text: str | None) -> list[tuple[str, str]]:
     """The members of a JSON object as strings, in order; empty if the text is not an object."""
     try:
-        found = read_json(text or "")
+        document = read_json(text or "")
     except ValueError:
         return []
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return []
-    return [(name, _text(value)) for name, value in [*found.items()][:MOST_MEMBERS]]
+    return [(name, _text(value)) for name, value in [*document.items()][:MOST_MEMBERS]]
 
 
 def numbers(text: str | None) -> list[float]:
     """The finite numbers of a JSON list; empty if the text is not a list."""
     try:
-        found = read_json(text or "")
+        document = read_json(text or "")
     except ValueError:
         return []
-    if not isinstance(found, list):
+    if not isinstance(document, list):
         return []
-    return [float(each) for each in found if isinstance(each, int | float) and abs(each) < 1e250]
+    return [
+        float(number)
+        for number in document
+        if isinstance(number, int | float) and abs(number) < 1e250
+    ]
 
 
 def _text(value: Any) -> str:
@@ -98,20 +102,20 @@ TRADEMARK = (
 
 def footnotes(row: Row) -> tuple[str, str]:
     """(text for a published result, text for an unpublished one); empty without a score."""
-    said = _quantity(row)
-    if not said:
+    quantity = _quantity(row)
+    if not quantity:
         return "", ""
-    suite, place = SUITES.get(row["suite"], (str(row["suite"]), "mlcommons.org"))
+    suite, site = SUITES.get(row["suite"], (str(row["suite"]), "mlcommons.org"))
     division = f"{row['division']} division" if row["division"] else "division not stated"
     category = row["category"] or "category not stated"
     chips = f"{row['chips'] or 'an unknown number of'} {row['chip'] or 'chips'}"
     facts = (
         f"MLPerf® {suite} v{row['round']}, {division}, {category}, benchmark {row['benchmark']}: "
-        f"{said}, {chips}, submitted by {row['submitter']} on {row['system']}."
+        f"{quantity}, {chips}, submitted by {row['submitter']} on {row['system']}."
     )
     published = (
         f"{facts} Result verified by MLCommons Association, ID {row['round']}-{ENTRY}. "
-        f"Retrieved from {place} on {DATE}. {TRADEMARK}"
+        f"Retrieved from {site} on {DATE}. {TRADEMARK}"
     )
     return (
         published,

@@ -82,13 +82,13 @@ def timed(row: Row) -> bool:
 
 def chip_colors(rows: Sequence[Row]) -> dict[str, str]:
     """The class of each kind of chip; the most frequent ones of the newest rounds have colors."""
-    found: dict[str, str] = {}
+    colors: dict[str, str] = {}
     for name in sorted({row["round"] for row in rows}, key=round_order, reverse=True):
         counts = Counter(row["family"] for row in rows if row["round"] == name)
         for family, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-            if len(found) < COLOURS and family and family not in found:
-                found[family] = f"c{len(found)}"
-    return found
+            if len(colors) < COLOURS and family and family not in colors:
+                colors[family] = f"c{len(colors)}"
+    return colors
 
 
 def scatters(
@@ -99,20 +99,20 @@ def scatters(
     x = Axis("chips", log=True)
     for measure in measures:
         y = Axis(measure.name, log=True)
-        found = [
-            (at, row, float(row["chips"]), float(value))
-            for at, row in enumerate(rows)
+        measured = [
+            (index, row, float(row["chips"]), float(value))
+            for index, row in enumerate(rows)
             if timed(row) and (value := measure.value(row)) and fits(value, y)
         ]
-        if len(found) < 2:
+        if len(measured) < 2:
             continue
-        to_x, across = scale([each[2] for each in found], x, LEFT, WIDTH - RIGHT)
-        to_y, upward = scale([each[3] for each in found], y, HEIGHT - BOTTOM, TOP)
+        to_x, across = scale([point[2] for point in measured], x, LEFT, WIDTH - RIGHT)
+        to_y, upward = scale([point[3] for point in measured], y, HEIGHT - BOTTOM, TOP)
         dots = []
-        for at, row, chips, value in found:
+        for index, row, chips, value in measured:
             kind = _kind(row, newest, colors)
-            dots.append(Dot(to_x(chips), to_y(value), kind, at, row["result"], _title(row)))
-        points = [(each[2], each[3]) for each in found]
+            dots.append(Dot(to_x(chips), to_y(value), kind, index, row["result"], _title(row)))
+        points = [(point[2], point[3]) for point in measured]
         ideal = _ideal(points, to_x, to_y) if measure is MEASURES[0] else ""
         yield Scatter(label, (x.title, y.title), across, upward, dots, ideal)
 

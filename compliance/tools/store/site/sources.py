@@ -24,21 +24,21 @@ class Source(NamedTuple):
     prefix: str = ""
     remote: bool = False
 
-    def link(self, file: str | None, line: int | None = None, up: str = "") -> str:
+    def link(self, file: str | None, line: int | None = None, root_path: str = "") -> str:
         """A link to a file of the store from a page in a folder; empty if there is none."""
         parts = (file or "").split("/")
         if not self.prefix or any(part in ("", ".", "..") for part in parts):
             return ""
-        name, rest = parts[0], parts[1:]
+        name, inner_parts = parts[0], parts[1:]
         prefix = self.prefix
         if ROUND in prefix:
             prefix = prefix.replace(ROUND, quote(name, errors="replace"))
         else:
-            rest = parts
-        path = "/".join(quote(part, errors="replace") for part in rest)
+            inner_parts = parts
+        path = "/".join(quote(part, errors="replace") for part in inner_parts)
         anchor = f"#L{line}" if self.remote and line else ""
         # A local path is relative to the site's folder, and pages are in folders of it
-        return f"{'' if self.remote else up}{prefix.rstrip('/')}/{path}{anchor}"
+        return f"{'' if self.remote else root_path}{prefix.rstrip('/')}/{path}{anchor}"
 
 
 def source_of(text: str | None, site: Path) -> Source:

@@ -33,17 +33,21 @@ class Strips(NamedTuple):
 
 
 def strips(
-    own: Row, rows: Sequence[Row], runs: Mapping[str, Sequence[Row]]
+    result: Row, rows: Sequence[Row], runs: Mapping[str, Sequence[Row]]
 ) -> tuple[Strips | None, Sequence[Row]]:
     """The runs of a timed result and of the nearest results of its round, and these peers."""
-    if not timed(own):
+    if not timed(result):
         return None, ()
-    near = [row for row in rows if timed(row) and row["model"] == own["model"]]
-    near = [row for row in near if row["result"] != own["result"]]
-    near.sort(
-        key=lambda row: (abs(math.log2(row["chips"] / own["chips"])), row["score"], row["result"])
+    peers = [row for row in rows if timed(row) and row["model"] == result["model"]]
+    peers = [row for row in peers if row["result"] != result["result"]]
+    peers.sort(
+        key=lambda row: (
+            abs(math.log2(row["chips"] / result["chips"])),
+            row["score"],
+            row["result"],
+        )
     )
-    shown = [own, *near[:MOST_PEERS]]
+    shown_rows = [result, *peers[:MOST_PEERS]]
     minutes = {
         row["result"]: [
             run["minutes"]
@@ -52,32 +56,32 @@ def strips(
             and run["minutes"]
             and 1 / LARGEST < run["minutes"] < LARGEST
         ]
-        for row in shown
+        for row in shown_rows
     }
-    every = [each for found in minutes.values() for each in found]
-    if not minutes[own["result"]]:
-        return None, near[:MOST_PEERS]
-    place, ticks = scale(every, Axis("minutes", log=True), LEFT, RIGHT)
+    all_minutes = [value for values in minutes.values() for value in values]
+    if not minutes[result["result"]]:
+        return None, peers[:MOST_PEERS]
+    to_x, ticks = scale(all_minutes, Axis("minutes", log=True), LEFT, RIGHT)
     lines = [
         Strip(
             row["result"],
             f"{row['submitter']}, {row['chips']} x {row['family'] or 'chips'}",
-            STEP * at + 14,
-            sorted({place(each) for each in minutes[row["result"]]}),
-            row is own,
+            STEP * index + 14,
+            sorted({to_x(value) for value in minutes[row["result"]]}),
+            row is result,
         )
-        for at, row in enumerate(shown)
+        for index, row in enumerate(shown_rows)
     ]
-    return Strips(lines, ticks, STEP * len(shown) + 30), near[:MOST_PEERS]
+    return Strips(lines, ticks, STEP * len(shown_rows) + 30), peers[:MOST_PEERS]
 
 
 def run_dots(minutes: Sequence[float]) -> list[int]:
     """The places of the runs of one result on a scale of 0 to 100, about their mean."""
-    known = [each for each in minutes if 0 < each < LARGEST]
-    if not known:
+    numbers = [value for value in minutes if 0 < value < LARGEST]
+    if not numbers:
         return []
-    low, high = min(known), max(known)
+    low, high = min(numbers), max(numbers)
     # At least a tenth of the time to each side, so that a narrow spread looks narrow
     reach = max((high - low) / 2, (low + high) / 20)
     middle = (low + high) / 2
-    return sorted({round(50 + 46 * (each - middle) / reach) for each in known})
+    return sorted({round(50 + 46 * (value - middle) / reach) for value in numbers})

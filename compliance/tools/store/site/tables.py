@@ -52,17 +52,17 @@ def matrices(results: Sequence[Row]) -> list[Matrix]:
 
 def _matrix(suite: str, results: Sequence[Row]) -> Matrix:
     rounds = sorted({row["round"] for row in results}, key=round_order)
-    places: dict[tuple[str, str], list[Row]] = {}
+    cells_by_round: dict[tuple[str, str], list[Row]] = {}
     for row in results:
-        places.setdefault((row["model"], row["round"]), []).append(row)
+        cells_by_round.setdefault((row["model"], row["round"]), []).append(row)
     rows = []
     for model in sorted({row["model"] for row in results}):
         cells: list[Cell | None] = []
         before = None
         for name in rounds:
-            found = places.get((model, name))
-            span = found and (found[0]["comparable_from"], found[0]["comparable_to"])
-            cells.append(_cell(found, apart=before not in (None, span)) if found else None)
+            cell_rows = cells_by_round.get((model, name))
+            span = cell_rows and (cell_rows[0]["comparable_from"], cell_rows[0]["comparable_to"])
+            cells.append(_cell(cell_rows, apart=before not in (None, span)) if cell_rows else None)
             before = span or before
         rows.append((model, cells[::-1]))
     return Matrix(suite, rounds[::-1], rows)
@@ -72,8 +72,8 @@ def _cell(results: Sequence[Row], *, apart: bool) -> Cell:
     counts = dict.fromkeys(("closed", "open", ""), 0)
     for row in results:
         counts[row["division"]] = counts.get(row["division"], 0) + 1
-    told = [(name or "no division", count) for name, count in counts.items() if count]
-    return Cell(best_of(results), told, apart)
+    labels = [(name or "no division", count) for name, count in counts.items() if count]
+    return Cell(best_of(results), labels, apart)
 
 
 def best_of(results: Sequence[Row]) -> list[Best]:
@@ -84,19 +84,21 @@ def best_of(results: Sequence[Row]) -> list[Best]:
         number = row["models_per_minute"] if rate else row["score"]
         if row["division"] != "closed" or number is None:
             continue
-        one = Best(row["category"] or UNSTATED, number, rate, row["result"])
-        known = best.get((rate, one.category))
-        if known is None or _before(one, known):
-            best[rate, one.category] = one
-    return sorted(best.values(), key=lambda one: (one.rate, _rank(one), one.category))
+        candidate = Best(row["category"] or UNSTATED, number, rate, row["result"])
+        current = best.get((rate, candidate.category))
+        if current is None or _before(candidate, current):
+            best[rate, candidate.category] = candidate
+    return sorted(best.values(), key=lambda entry: (entry.rate, _rank(entry), entry.category))
 
 
-def _before(one: Best, other: Best) -> bool:
-    return _rank(one) < _rank(other) or (_rank(one) == _rank(other) and one.result < other.result)
+def _before(entry: Best, other: Best) -> bool:
+    return _rank(entry) < _rank(other) or (
+        _rank(entry) == _rank(other) and entry.result < other.result
+    )
 
 
-def _rank(one: Best) -> float:
-    return -one.number if one.rate else one.number
+def _rank(entry: Best) -> float:
+    return -entry.number if entry.rate else entry.number
 
 
 class Span(NamedTuple):
@@ -109,26 +111,28 @@ class Span(NamedTuple):
 
 def spans(results: Sequence[Row]) -> list[Span]:
     """The best closed times of one benchmark over comparable rounds, if there are at least two."""
-    found: dict[tuple[str, str], list[Row]] = {}
+    rows_by_span: dict[tuple[str, str], list[Row]] = {}
     for row in results:
         if row["division"] == "closed" and row["scaling"] != "weak" and row["score"] is not None:
-            found.setdefault((row["comparable_from"], row["comparable_to"]), []).append(row)
-    made = []
-    for (first, last), rows in sorted(found.items(), key=lambda item: round_order(item[0][0])):
+            rows_by_span.setdefault((row["comparable_from"], row["comparable_to"]), []).append(row)
+    span_list = []
+    for (first, last), rows in sorted(
+        rows_by_span.items(), key=lambda item: round_order(item[0][0])
+    ):
         rounds = sorted({row["round"] for row in rows}, key=round_order)
         if len(rounds) > 1:
-            made.append(Span(f"{first} to {last}", rounds, _best_over(rows, rounds)))
-    return made
+            span_list.append(Span(f"{first} to {last}", rounds, _best_over(rows, rounds)))
+    return span_list
 
 
 def _best_over(results: Sequence[Row], rounds: Sequence[str]) -> dict[str, list[tuple[int, Row]]]:
     best: dict[tuple[str, int], Row] = {}
     for row in results:
         key = (row["category"] or UNSTATED, rounds.index(row["round"]))
-        known = best.get(key)
-        if known is None or (row["score"], row["result"]) < (known["score"], known["result"]):
+        current = best.get(key)
+        if current is None or (row["score"], row["result"]) < (current["score"], current["result"]):
             best[key] = row
     lines: dict[str, list[tuple[int, Row]]] = {}
-    for category, at in sorted(best):
-        lines.setdefault(category, []).append((at, best[category, at]))
+    for category, index in sorted(best):
+        lines.setdefault(category, []).append((index, best[category, index]))
     return lines

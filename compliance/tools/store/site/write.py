@@ -56,36 +56,36 @@ def write_site(
     folder exists and is not empty or cannot be created.
     """
     refuse_occupied(folder)
-    told = source_of(source, folder)
+    source_text = source_of(source, folder)
     connection = connect(store)
     material = read_material(store, connection)
-    made = [(kind, kind.make(material.analysed)) for kind in KINDS]
-    pages = Pages(material, told, made)
+    analyses = [(kind, kind.make(material.analysed)) for kind in KINDS]
+    pages = Pages(material, source_text, analyses)
     counts: Tally = Counter()
-    done = 0
+    written_count = 0
     with draft_folder(folder) as draft:
         out = _Folder(draft)
         for (suite, name), rows in _by_round(material).items():
-            found = read_round(connection, suite, name, [row["result"] for row in rows])
-            out.write(pages.results(rows, found))
-            counts += found.counts
-            done += len(rows)
+            details = read_round(connection, suite, name, [row["result"] for row in rows])
+            out.write(pages.results(rows, details))
+            counts += details.counts
+            written_count += len(rows)
             if progress is not None:
-                progress(done, len(material.results))
+                progress(written_count, len(material.results))
         out.write(pages.assets())
         out.write(pages.fixed())
         out.write(pages.benchmarks())
         out.write(pages.submitters(counts))
         out.write(pages.systems())
-        out.write(pages.analysis(kind, analysis, charts=charts) for kind, analysis in made)
+        out.write(pages.analysis(kind, analysis, charts=charts) for kind, analysis in analyses)
     return Written(out.pages, out.bytes)
 
 
 def _by_round(material: Material) -> dict[tuple[str, str], list[Row]]:
     """The results of each suite and round; rounds without results can have findings."""
-    found: dict[tuple[str, str], list[Row]] = {
+    by_round: dict[tuple[str, str], list[Row]] = {
         (entry.suite, entry.round): [] for entry in material.rounds
     }
     for row in material.results:
-        found.setdefault((row["suite"], row["round"]), []).append(row)
-    return found
+        by_round.setdefault((row["suite"], row["round"]), []).append(row)
+    return by_round
