@@ -192,8 +192,8 @@ def deliver_report(report: Outcome, printing: Printing) -> None:
             send(text, printing.output)
             return
         name = printing.format.partition(".")[0]
-        unwritten = f"; {printing.output} is not written" if printing.output else ""
-        warn(f"plug-in {name} is skipped: {reason}{unwritten}")
+        suffix = f"; {printing.output} is not written" if printing.output else ""
+        warn(f"plug-in {name} is skipped: {reason}{suffix}")
         printing = printing._replace(format="text", output=None)
     deliver(report, printing, rulebook())
 

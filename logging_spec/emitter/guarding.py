@@ -59,7 +59,9 @@ class Gatekeeper:
 
     def _report(self, findings: tuple[object, ...]) -> None:
         # A guard may return plain strings, which have no severity and count as errors
-        if self._raises and any(getattr(f, "severity", "error") == "error" for f in findings):
+        if self._raises and any(
+            getattr(entry, "severity", "error") == "error" for entry in findings
+        ):
             raise GuardViolationError(findings)
         for finding in findings:
             note(sentence(finding))

@@ -73,14 +73,14 @@ def _restarts(
         if (
             separated
             and index < second_indices[-1]
-            and _begins_anew(run, start, index, repeated_keys)
+            and _repeats_declarations(run, start, index, repeated_keys)
         ):
             restarts.append(index)
             start = index
     return restarts
 
 
-def _begins_anew(run: Run, start: int, index: int, repeated_keys: Sequence[str]) -> bool:
+def _repeats_declarations(run: Run, start: int, index: int, repeated_keys: Sequence[str]) -> bool:
     """Whether the declarations of a run from one record on are repeated from another record on."""
     where, records = run.where, run.records
     declarations = [key for key in repeated_keys if any(start <= i < index for i in where[key])]
@@ -162,18 +162,18 @@ def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
     # Loggers of 0.5 and 0.6 wrote lines twice in accepted logs
     if len(starts) < 2 or context.generation != "mllog" or starts_of_attempts(run):
         return
-    times_over = len(starts)
+    repeats = len(starts)
     for indices in run.where.values():
-        if len(indices) % times_over:
+        if len(indices) % repeats:
             return
         values = Counter(repr(run.records[index].value) for index in indices)
-        if any(count % times_over for count in values.values()):
+        if any(count % repeats for count in values.values()):
             return
     yield Violation(
         min(indices[1] for indices in run.where.values()),
-        f"every record is logged {times_over} times; must be logged once",
+        f"every record is logged {repeats} times; must be logged once",
         "once",
-        times_over,
+        repeats,
         "log from one process only, such as rank 0",
     )
 

@@ -86,8 +86,8 @@ class part(Constraint, frozen=True):
             return None
 
     def says(self, record: Record, run: Run | None) -> str:
-        is_ = show_logged(self.actual(record))
-        return f"{self.path} of {record.key} is {is_}; must be {self.inner.expected(run)}"
+        actual = show_logged(self.actual(record))
+        return f"{self.path} of {record.key} is {actual}; must be {self.inner.expected(run)}"
 
     def advice(self, key: str, run: Run | None) -> str:
         return f"log {key} with {self.path} {self.inner.expected(run)}"

@@ -69,7 +69,9 @@ def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tupl
     # Warnings make a log fail, and a result fails with more such logs than it may drop
     if flags.werror:
         failures = [entry for entry in report.results if _fails_strictly(entry, report)]
-        lines += [f"ERROR - {clean(w.path)}: too many logs have warnings" for w in failures]
+        lines += [
+            f"ERROR - {clean(failure.path)}: too many logs have warnings" for failure in failures
+        ]
         passed = passed and not failures
     if TRAIN_SAMPLES in flags.bypass:
         passed, messages = _by_train_samples(folder, report, passed, flags)

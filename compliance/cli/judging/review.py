@@ -137,7 +137,7 @@ def _write(
 ) -> None:
     from podium.compliance.tools.review.render.write import write_review
 
-    undrawn = write_review(
+    warning = write_review(
         folder,
         reviewed.review,
         reviewed.files,
@@ -146,8 +146,8 @@ def _write(
         code=reviewed.code,
         marks=marks,
     )
-    if undrawn:
-        warn(undrawn)
+    if warning:
+        warn(warning)
 
 
 def _texts(outcome: Outcome) -> RuleTexts:

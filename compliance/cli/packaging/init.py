@@ -56,6 +56,9 @@ def init(
     skeleton = Skeleton(submitter, rules, division.value, systems, benchmarks)
     clear_leftovers(folder)
     paths = write_skeleton(folder, skeleton)
-    lines = [f"{clean(str(folder))}: a submission of {rules.title}", *(f"  {p}" for p in paths)]
+    lines = [
+        f"{clean(str(folder))}: a submission of {rules.title}",
+        *(f"  {path}" for path in paths),
+    ]
     print_text("\n".join([*lines, "", ""]))
     suggest("doctor", folder)

@@ -136,13 +136,13 @@ def verify(
 
         with bar("samples", None, quiet=quiet) as advance:
             result = verified(
-                request, (samples, processes(jobs) if jobs else 0), checksums, _told(advance)
+                request, (samples, processes(jobs) if jobs else 0), checksums, _progress_of(advance)
             )
     typer.echo(_json(result) if format is AnswerFormat.JSON else _text(folder, result))
     raise typer.Exit(Exit.CLEAN if result.usable else Exit.FOUND)
 
 
-def _told(advance: Callable[[int], None]) -> Callable[[SplitReport], None]:
+def _progress_of(advance: Callable[[int], None]) -> Callable[[SplitReport], None]:
     return lambda split: advance(split.read)
 
 

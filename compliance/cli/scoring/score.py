@@ -230,8 +230,8 @@ def _deliver(scores: Scores, printing: Printing, *, long: bool, bars: bool) -> N
     elif format_name == Format.TEXT:
         from podium.compliance.tools.scoring.render.text import to_text
 
-        shine = colored(printing.color, output)
-        text = to_text(scores, width(), shine, printing.quiet)
+        use_color = colored(printing.color, output)
+        text = to_text(scores, width(), use_color, printing.quiet)
         if bars:
             from podium.compliance.tools.scoring.render.bars import score_bars
 
