@@ -63,10 +63,10 @@ def too_deep(text: str | bytes) -> bool:
 def any_too_deep(texts: list[bytes]) -> bool:
     """Whether one of several texts is nested deeper than the limit."""
     # Each level has two brackets
-    long = [text for text in texts if len(text) > 2 * DEEPEST]
+    candidates = [text for text in texts if len(text) > 2 * DEEPEST]
     # All at once, because every log passes here: leaves the opening brackets of each text
-    brackets = b"\n".join(long).translate(None, _NO_BRACKETS)
-    return max(map(len, brackets.split(b"\n"))) > DEEPEST and any(map(too_deep, long))
+    brackets = b"\n".join(candidates).translate(None, _NO_BRACKETS)
+    return max(map(len, brackets.split(b"\n"))) > DEEPEST and any(map(too_deep, candidates))
 
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[{\n"))
@@ -131,14 +131,14 @@ def syntax_problem(error: json.JSONDecodeError) -> str:
 def value_end(text: str, start: int) -> int:
     """The end of the JSON value at `start`; the end of the text if its brackets are open."""
     if text[start : start + 1] not in ("[", "{"):
-        found = _SCALAR.match(text, start)
-        return found.end() if found else start
+        scalar = _SCALAR.match(text, start)
+        return scalar.end() if scalar else start
     depth = 0
     for match in _JSON.finditer(text, start):
-        mark = match[0][0]
-        if mark in "[{":
+        bracket = match[0][0]
+        if bracket in "[{":
             depth += 1
-        elif mark in "]}":
+        elif bracket in "]}":
             depth -= 1
             if not depth:
                 return match.end()
@@ -149,17 +149,17 @@ def read_toml(text: str) -> dict[str, Any]:
     """The value of TOML text; raises ValueError, including its subclass BeyondLimitError."""
     import tomllib  # rarely needed
 
-    bare = _TOML.sub(_quoted, text) if len(text) > MOST_PARTS else text
-    if _deepest(bare.encode("utf-8", "surrogatepass")) > DEEPEST:
+    unquoted = _TOML.sub(_quoted, text) if len(text) > MOST_PARTS else text
+    if _deepest(unquoted.encode("utf-8", "surrogatepass")) > DEEPEST:
         raise BeyondLimitError(TOO_DEEP)
-    if _LONG_NUMBER.search(bare):
+    if _LONG_NUMBER.search(unquoted):
         raise BeyondLimitError(TOO_LONG)
-    if _LONG_KEY.search(bare):
+    if _LONG_KEY.search(unquoted):
         raise BeyondLimitError(f"a key has more than {MOST_PARTS} parts")
-    found = tomllib.loads(text)
+    value = tomllib.loads(text)
     # Dotted keys and table names nest without brackets
-    refuse_deep(found)
-    return found
+    refuse_deep(value)
+    return value
 
 
 def _quoted(match: re.Match[str]) -> str:
@@ -171,7 +171,7 @@ def refuse_deep(value: Any) -> None:
     """Raise BeyondLimitError if a value is nested deeper than the limit."""
     level = [value]
     for _ in range(DEEPEST + 1):
-        level = [member for each in level for member in _members(each)]
+        level = [member for container in level for member in _members(container)]
         if not level:
             return
     raise BeyondLimitError(TOO_DEEP)
@@ -202,15 +202,15 @@ def _cut(value: Any, levels: int) -> Any:
 
 
 def _texts(value: Any) -> str:
-    found: list[str] = []
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            found += one
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
-        elif isinstance(one, str):
-            found.append(one)
-    return " ".join(found)
+    strings: list[str] = []
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            strings += item
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item
+        elif isinstance(item, str):
+            strings.append(item)
+    return " ".join(strings)

@@ -37,41 +37,48 @@ def intended(name: str, rules: Round) -> str:
 def _intended(name: str, usage: str, round_name: str) -> str:
     rules = find_round(usage, round_name)
     spellings = _spellings(rules.usage, rules.name)
-    called = spellings.get(_letters(name), ())
-    if called:
-        return called[0] if len(called) == 1 else ""
+    benchmarks = spellings.get(_letters(name), ())
+    if benchmarks:
+        return benchmarks[0] if len(benchmarks) == 1 else ""
     if rounds_with(usage, name):
         return ""
     close = difflib.get_close_matches(_letters(name), spellings, 3, LEAST_LIKENESS)
-    meant = {each for spelling in close for each in spellings[spelling]}
-    return meant.pop() if len(meant) == 1 else ""
+    candidates = {benchmark for spelling in close for benchmark in spellings[spelling]}
+    return candidates.pop() if len(candidates) == 1 else ""
 
 
 def near_names(name: str, rules: Round) -> list[str]:
     """The benchmarks that a name probably means, the newest first."""
     # A known other name outranks a name with a similar spelling
-    found = _called(name, rules)
-    if found or len(name) >= LONGEST:
-        return found
+    benchmarks = _called(name, rules)
+    if benchmarks or len(name) >= LONGEST:
+        return benchmarks
     return difflib.get_close_matches(name.lower(), rules.allowed, 1, 0.6)
 
 
 def _called(name: str, rules: Round) -> list[str]:
     """The benchmarks with this other name, or whose names start with it."""
     letters = _letters(name)
-    if meant := _spellings(rules.usage, rules.name).get(letters):
-        return [*meant]
-    return [each for each in rules.allowed if len(name) > 2 and _letters(each).startswith(letters)]
+    if benchmarks := _spellings(rules.usage, rules.name).get(letters):
+        return [*benchmarks]
+    return [
+        benchmark
+        for benchmark in rules.allowed
+        if len(name) > 2 and _letters(benchmark).startswith(letters)
+    ]
 
 
 def advice_on(name: str, rules: Round) -> tuple[str, str]:
     """(the other rounds that have a benchmark of this name, as the end of a sentence; advice)."""
-    elsewhere = rounds_with(rules.usage, name)
-    near = _called(name, rules) if elsewhere else near_names(name, rules)
-    if near:
-        return "", f"did you mean {' or '.join(near)}?"
-    if elsewhere:
-        return f", but of {', '.join(elsewhere)}", "check that --round names the submission's round"
+    other_rounds = rounds_with(rules.usage, name)
+    candidates = _called(name, rules) if other_rounds else near_names(name, rules)
+    if candidates:
+        return "", f"did you mean {' or '.join(candidates)}?"
+    if other_rounds:
+        return (
+            f", but of {', '.join(other_rounds)}",
+            "check that --round names the submission's round",
+        )
     return "", f"must be one of {', '.join(rules.allowed)}"
 
 
@@ -79,14 +86,16 @@ def advice_on(name: str, rules: Round) -> tuple[str, str]:
 def _spellings(usage: str, round_name: str) -> dict[str, tuple[str, ...]]:
     """The benchmarks of a round by each of their names, reduced to letters and digits."""
     rules = find_round(usage, round_name)
-    found: dict[str, tuple[str, ...]] = {}
+    spellings: dict[str, tuple[str, ...]] = {}
     for benchmark in reversed(rules.allowed):
-        known = rules.benchmark(benchmark)
-        for name in (benchmark, *known.also_called):
-            others = (each for each in found.get(_letters(name), ()) if each != benchmark)
-            found[_letters(name)] = (*others, benchmark)
+        definition = rules.benchmark(benchmark)
+        for name in (benchmark, *definition.also_called):
+            other_benchmarks = (
+                other for other in spellings.get(_letters(name), ()) if other != benchmark
+            )
+            spellings[_letters(name)] = (*other_benchmarks, benchmark)
     # The name of a benchmark never means another benchmark
-    return found | {_letters(name): (name,) for name in rules.allowed}
+    return spellings | {_letters(name): (name,) for name in rules.allowed}
 
 
 def _letters(name: str) -> str:
@@ -96,4 +105,8 @@ def _letters(name: str) -> str:
 @cache
 def rounds_with(usage: str, name: str) -> tuple[str, ...]:
     """The rounds that accept results of a benchmark with this name."""
-    return tuple(each for each in rounds_of(usage) if name in find_round(usage, each).allowed)
+    return tuple(
+        round_name
+        for round_name in rounds_of(usage)
+        if name in find_round(usage, round_name).allowed
+    )

@@ -27,14 +27,16 @@ class _Usage(Mapping[str, Round]):
         self.loaded: dict[str, Round] = {}
 
     def __getitem__(self, name: str) -> Round:
-        found = self.loaded.get(name)
-        if found is None:
+        rules = self.loaded.get(name)
+        if rules is None:
             if name not in self.names:
                 raise KeyError(name)
-            word = f"v{name.replace('.', '_')}"
-            found = getattr(import_module(f"podium.rules.{self.usage}.{word}"), word.upper())
-            self.loaded[name] = found
-        return found
+            module_name = f"v{name.replace('.', '_')}"
+            rules = getattr(
+                import_module(f"podium.rules.{self.usage}.{module_name}"), module_name.upper()
+            )
+            self.loaded[name] = rules
+        return rules
 
     def __contains__(self, name: object) -> bool:
         # The default implementation would load the round
@@ -65,10 +67,10 @@ def normal_name(name: str | float) -> str:
 def find_round(usage: str, name: str | float) -> Round:
     """The round of that name; raises UnknownRound."""
     rounds = rounds_of(usage)
-    found = rounds.get(normal_name(name))
-    if found is None:
+    rules = rounds.get(normal_name(name))
+    if rules is None:
         raise UnknownRound(f"no {usage} round {name!r}; must be one of {', '.join(rounds)}")
-    return found
+    return rules
 
 
 def newest(usage: str = "training") -> Round:

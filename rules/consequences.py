@@ -115,7 +115,7 @@ def of_its_file(cause: Finding, finding: Finding) -> bool:
 
 OF_A_NAMED_FILE = tuple(
     Follows(cause, Reach.RESULT, of_its_file)
-    for cause in ("log.wrong-type", *(each.cause for each in UNREAD_LINES))
+    for cause in ("log.wrong-type", *(link.cause for link in UNREAD_LINES))
 )
 """Causes of findings about a result that name the run at fault."""
 
@@ -157,10 +157,10 @@ class _Marker:
         place: Callable[[Finding, Reach], str],
     ) -> None:
         self.findings, self.place = findings, place
-        self.counting = [each for each in findings if not each.waived]
-        ids = {each.id for each in self.counting}
+        self.counting = [finding for finding in findings if not finding.waived]
+        ids = {finding.id for finding in self.counting}
         self.follows = {
-            rule: [each for each in declared(rule) if each.cause in ids] for rule in ids
+            rule: [link for link in declared(rule) if link.cause in ids] for rule in ids
         }
         self.cause_of: dict[int, Finding] = {}
         """The cause of each finding, by the identity of the finding."""
@@ -168,24 +168,26 @@ class _Marker:
     def marked(self) -> list[Finding]:
         self._check_marks()
         causes = self._by_place()
-        for each in self.counting if causes else ():
-            if id(each) not in self.cause_of:
-                self._link(each, self._possible_causes(each, causes))
-        return [self._with_cause(each) for each in self.findings]
+        for finding in self.counting if causes else ():
+            if id(finding) not in self.cause_of:
+                self._link(finding, self._possible_causes(finding, causes))
+        return [self._with_cause(finding) for finding in self.findings]
 
     def _check_marks(self) -> None:
         """Find the causes of findings that are already marked: in the same file, else anywhere."""
-        marks = {each.caused_by for each in self.counting if each.caused_by}
-        near: dict[tuple[str, str], list[Finding]] = {}
-        anywhere: dict[str, list[Finding]] = {}
-        for each in self.findings if marks else ():
-            if each.id in marks:
-                near.setdefault((each.id, each.path), []).append(each)
-                anywhere.setdefault(each.id, []).append(each)
-        for each in self.counting:
-            if each.caused_by:
-                named = near.get((each.caused_by, each.path)) or anywhere.get(each.caused_by, [])
-                self._link(each, (cause for cause in named if not cause.waived))
+        marks = {finding.caused_by for finding in self.counting if finding.caused_by}
+        in_file: dict[tuple[str, str], list[Finding]] = {}
+        in_round: dict[str, list[Finding]] = {}
+        for finding in self.findings if marks else ():
+            if finding.id in marks:
+                in_file.setdefault((finding.id, finding.path), []).append(finding)
+                in_round.setdefault(finding.id, []).append(finding)
+        for finding in self.counting:
+            if finding.caused_by:
+                candidates = in_file.get((finding.caused_by, finding.path)) or in_round.get(
+                    finding.caused_by, []
+                )
+                self._link(finding, (cause for cause in candidates if not cause.waived))
 
     def _link(self, finding: Finding, causes: Iterable[Finding]) -> None:
         """Link a finding to the first of these causes that it may follow from."""
@@ -212,21 +214,21 @@ class _Marker:
     def _by_place(self) -> dict[tuple[str, Reach, str], list[Finding]]:
         reaches: dict[str, set[Reach]] = {}
         for follows in self.follows.values():
-            for each in follows:
-                reaches.setdefault(each.cause, set()).add(each.reach)
+            for link in follows:
+                reaches.setdefault(link.cause, set()).add(link.reach)
         causes: dict[tuple[str, Reach, str], list[Finding]] = {}
         for finding in self.counting:
             for reach in reaches.get(finding.id, set()) - {Reach.MARKED}:
-                if place := self.place(finding, reach):
-                    causes.setdefault((finding.id, reach, place), []).append(finding)
+                if location := self.place(finding, reach):
+                    causes.setdefault((finding.id, reach, location), []).append(finding)
         return causes
 
     def _possible_causes(
         self, finding: Finding, causes: Mapping[tuple[str, Reach, str], Sequence[Finding]]
     ) -> Iterator[Finding]:
-        for each in self.follows[finding.id]:
-            if each.reach is Reach.MARKED:
+        for link in self.follows[finding.id]:
+            if link.reach is Reach.MARKED:
                 continue
-            for cause in causes.get((each.cause, each.reach, self.place(finding, each.reach)), ()):
-                if each.when is None or each.when(cause, finding):
+            for cause in causes.get((link.cause, link.reach, self.place(finding, link.reach)), ()):
+                if link.when is None or link.when(cause, finding):
                     yield cause

@@ -24,12 +24,12 @@ def gather_metrics(run: Run, unit: str) -> None:
         try:
             if "metric" not in metadata:
                 continue
-            at, metric = metadata[unit], metadata["metric"]
-            _, value = groups.setdefault(at, (index, {unit: at}))
+            checkpoint, metric = metadata[unit], metadata["metric"]
+            _, value = groups.setdefault(checkpoint, (index, {unit: checkpoint}))
             value[metric] = run.records[index].value
         except (TypeError, KeyError) as error:
-            why = f"an eval_accuracy with a metric has no usable {unit} in its metadata"
-            raise CannotJudge(index, why) from error
+            reason = f"an eval_accuracy with a metric has no usable {unit} in its metadata"
+            raise CannotJudge(index, reason) from error
     # A copy: other code reads the list of the log, which must not get derived records
     run.records = list(run.records)
     for index, value in groups.values():

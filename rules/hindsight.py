@@ -23,8 +23,8 @@ def in_hindsight(findings: list[Finding], rules: Round, profile: Profile) -> lis
     if rules.verifier_in_force or profile is Profile.VERIFIER:
         return findings
     return [
-        replace(found, severity=Severity.NOTE)
-        if found.stated_by is StatedBy.VERIFIER and found.severity is Severity.WARNING
-        else found
-        for found in findings
+        replace(finding, severity=Severity.NOTE)
+        if finding.stated_by is StatedBy.VERIFIER and finding.severity is Severity.WARNING
+        else finding
+        for finding in findings
     ]

@@ -233,7 +233,7 @@ REJECTED = (
 def granted_in(rules: Round, submitter: str, benchmark: str) -> Decision | None:
     """The committee's decision that granted a submitter's benchmark in a published round."""
     name = f"{rules.usage} {rules.name}"
-    for each in GRANTED:
-        if (each.round, each.submitter) == (name, submitter):
-            return each if each.benchmark in ("", benchmark) else None
+    for decision in GRANTED:
+        if (decision.round, decision.submitter) == (name, submitter):
+            return decision if decision.benchmark in ("", benchmark) else None
     return None

@@ -65,18 +65,18 @@ class Run:
 
     def first(self, key: str) -> Record | None:
         """The first record of a key, or None."""
-        found = self.where.get(key)
-        return self.records[found[0]] if found else None
+        indices = self.where.get(key)
+        return self.records[indices[0]] if indices else None
 
     def last(self, key: str) -> Record | None:
         """The last record of a key, or None."""
-        found = self.where.get(key)
-        return self.records[found[-1]] if found else None
+        indices = self.where.get(key)
+        return self.records[indices[-1]] if indices else None
 
     def value(self, key: str) -> Any:
         """The value of a key's first record, or None."""
-        found = self.where.get(key)
-        return self.records[found[0]].value if found else None
+        indices = self.where.get(key)
+        return self.records[indices[0]].value if indices else None
 
     def before(self, key: str) -> Record | None:
         """The last record of a key before the current position."""

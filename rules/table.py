@@ -95,26 +95,26 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
     def judge(self, run: Run) -> list[Violation]:
         """All violations of this row except of `some`; an empty list for a valid run."""
-        found = run.where.get(self.name)
-        if found is None and not run.exact and self.key.formerly:
-            found = self._otherwise_named(run)
-        if found is None:
-            absent = self.times.least and not any(key in run.where for key in self.times.instead)
-            return [self._absent()] if absent else []
-        alone = len(found) == 1 and self.times.least <= 1 and not self.first
-        if alone and _obeys(self.each, found[0], run):
+        indices = run.where.get(self.name)
+        if indices is None and not run.exact and self.key.formerly:
+            indices = self._otherwise_named(run)
+        if indices is None:
+            missing = self.times.least and not any(key in run.where for key in self.times.instead)
+            return [self._absent()] if missing else []
+        single = len(indices) == 1 and self.times.least <= 1 and not self.first
+        if single and _obeys(self.each, indices[0], run):
             return []  # true of nearly every row of nearly every log
         # The verifier tests only the first record of a submission_… key.
-        judged = found[:1] if "submission_" in self.name else found
-        violations = [*self._miscounted(found, run), *self._broken(self.each, judged, run)]
+        selection = indices[:1] if "submission_" in self.name else indices
+        violations = [*self._miscounted(indices, run), *self._broken(self.each, selection, run)]
         if self.first:
-            violations += self._broken(self.first, found[:1], run)
+            violations += self._broken(self.first, indices[:1], run)
         return violations
 
     def _otherwise_named(self, run: Run) -> list[int] | None:
         """Records under the policy's other names for the key, which the verifier does not know."""
-        found = [index for name in self.key.formerly for index in run.where.get(name, ())]
-        return found or None
+        indices = [index for name in self.key.formerly for index in run.where.get(name, ())]
+        return indices or None
 
     def as_policy(self) -> Row:
         """The row according to the written policy; computed once."""
@@ -137,13 +137,13 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
         Raises CannotJudge if a record cannot be tested at all.
         """
-        found = run.where.get(self.name)
-        if not self.some or not found:
+        indices = run.where.get(self.name)
+        if not self.some or not indices:
             return []
         first: int | None = None
         # The verifier guards its other checks with a try block, but not this one: it crashes on any
         # record that cannot be tested, also on one after the target was reached.
-        for index in found:
+        for index in indices:
             run.position = index
             record = run.records[index]
             try:
@@ -157,7 +157,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         # The policy would find the same record and need not search again
         if self._is_constant:
             run.memo[self.name, self.some] = first
-        return [] if first is not None else [self._missed(found, run)]
+        return [] if first is not None else [self._missed(indices, run)]
 
     @cached_property
     def _is_constant(self) -> bool:
@@ -170,20 +170,21 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
     def first_reached(self, run: Run) -> int | None:
         """The first record of the key that satisfies all of `some`; computed once for a run."""
-        known = (self.name, self.some)
-        if known not in run.memo:
-            found = (index for index in run.where.get(self.name, ()) if self.reached(run, index))
-            run.memo[known] = next(found, None)
-        first: int | None = run.memo[known]
+        memo_key = (self.name, self.some)
+        if memo_key not in run.memo:
+            matches = (index for index in run.where.get(self.name, ()) if self.reached(run, index))
+            run.memo[memo_key] = next(matches, None)
+        first: int | None = run.memo[memo_key]
         return first
 
-    def _missed(self, found: list[int], run: Run) -> Violation:
-        wanted = " and ".join(constraint.expected(run) for constraint in self.some)
-        last = run.records[found[-1]]
+    def _missed(self, indices: list[int], run: Run) -> Violation:
+        expected = " and ".join(constraint.expected(run) for constraint in self.some)
+        last = run.records[indices[-1]]
         return Violation(
-            found[-1],
-            f"no {self.name} is {wanted}; the last of {len(found)} is {show_logged(last.value)}",
-            wanted,
+            indices[-1],
+            f"no {self.name} is {expected}; the last of {len(indices)} is "
+            f"{show_logged(last.value)}",
+            expected,
             last.value,
             "a run that ends before the target is reached does not count as converged",
         )
@@ -192,18 +193,18 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         self, constraints: tuple[Constraint, ...], positions: list[int], run: Run
     ) -> list[Violation]:
         """One violation for each record at fault, for the first constraint that it violates."""
-        failed: dict[int, Constraint] = {}
+        failures: dict[int, Constraint] = {}
         for constraint in constraints:
             for index in constraint.broken(positions, run):
                 # The verifier keeps one message per key; a message per record shows every place
-                failed.setdefault(index, constraint)
-        return [self._violation(failed[index], index, run) for index in sorted(failed)]
+                failures.setdefault(index, constraint)
+        return [self._violation(failures[index], index, run) for index in sorted(failures)]
 
-    def _miscounted(self, found: list[int], run: Run) -> list[Violation]:
+    def _miscounted(self, indices: list[int], run: Run) -> list[Violation]:
         """The violation of `times` by a key that is logged."""
-        times, count = self.times, len(found)
+        times, count = self.times, len(indices)
         if times.most is not None and count > times.most:
-            return [self._repeated(run, found)]
+            return [self._repeated(run, indices)]
         return [self._absent(count)] if count < times.least else []
 
     def _violation(self, constraint: Constraint, index: int, run: Run) -> Violation:
@@ -231,18 +232,18 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             keyless=bool(times.instead),
         )
 
-    def _repeated(self, run: Run, found: list[int]) -> Violation:
-        records = [run.records[index] for index in found]
-        same = _all_same(records)
+    def _repeated(self, run: Run, indices: list[int]) -> Violation:
+        records = [run.records[index] for index in indices]
+        equal = _all_same(records)
         name = self.key.name
-        values = "all with the same value" if same else "with different values"
+        values = "all with the same value" if equal else "with different values"
         return Violation(
-            found[1],
-            f"{name} is logged {len(found)} times, {values}; must be logged {self.times.text}",
+            indices[1],
+            f"{name} is logged {len(indices)} times, {values}; must be logged {self.times.text}",
             self.times.text,
-            len(found),
+            len(indices),
             f"log {name} from one process only",
-            repeats=same,
+            repeats=equal,
         )
 
 
@@ -311,31 +312,31 @@ class SharedRowTexts(RowTexts):
 
 def row(
     key: Key,
-    *each: Constraint,
+    *constraints: Constraint,
     times: Times = ONCE,
     some: tuple[Constraint, ...] | Target = (),
     policy: Constraint | tuple[Constraint, ...] | None = None,
-    **said: Unpack[SharedRowTexts],
+    **texts: Unpack[SharedRowTexts],
 ) -> Row:
     """A row of a table: the key, and the constraints on all its records or only the first."""
     if isinstance(policy, Constraint):
         policy = (policy,)
-    exempt = said.get("policy_exempt_reason")
+    exempt = texts.get("policy_exempt_reason")
     return Row(
         key,
-        each=tuple(one for one in each if not one.first_only),
+        each=tuple(constraint for constraint in constraints if not constraint.first_only),
         times=times,
-        first=tuple(one for one in each if one.first_only),
+        first=tuple(constraint for constraint in constraints if constraint.first_only),
         some=some.verifier if isinstance(some, Target) else some,
         policy=policy,
         policy_some=some.policy if isinstance(some, Target) else None,
         stated_by=StatedBy.VERIFIER if exempt else StatedBy.BOTH,
-        **said,
+        **texts,
     )
 
 
 def policy_row(
-    key: Key, *each: Constraint, times: Times = OPTIONAL, **said: Unpack[RowTexts]
+    key: Key, *constraints: Constraint, times: Times = OPTIONAL, **texts: Unpack[RowTexts]
 ) -> Row:
     """A row that only the written policy has; the official verifier ignores the key."""
-    return Row(key, each=each, times=times, stated_by=StatedBy.POLICY, **said)
+    return Row(key, each=constraints, times=times, stated_by=StatedBy.POLICY, **texts)

@@ -55,8 +55,8 @@ def _next_line(words: Sequence[object]) -> str:
 
 def shown_from_here(path: Path) -> Path:
     """A path, relative to the working directory if it is inside."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    cwd = Path.cwd()
+    return path.relative_to(cwd) if path.is_relative_to(cwd) else path
 
 
 def suggest_unpack(archive: Path, receipt: Path | None) -> None:
@@ -74,14 +74,14 @@ def suggest_pack(path: Path, *, begun: bool) -> None:
         suggest_after_verdict("doctor", path)
 
 
-def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
+def tell_leftovers(leftovers: Sequence[Leftover], action: str) -> None:
     """Print one line to standard error for each folder that a killed call has left."""
     from podium.compliance.text.terminal import clean
     from podium.compliance.text.words import age_text, size_text
 
-    for each in found:
-        facts = f"{size_text(each.size)}, {age_text(each.age)} old"
-        warn(f"left by a killed call: {clean(str(each.folder))} ({facts}); {what}")
+    for leftover in leftovers:
+        facts = f"{size_text(leftover.size)}, {age_text(leftover.age)} old"
+        warn(f"left by a killed call: {clean(str(leftover.folder))} ({facts}); {action}")
 
 
 def clear_leftovers(*targets: Path, whatever: bool = False) -> None:
@@ -93,15 +93,19 @@ def clear_leftovers(*targets: Path, whatever: bool = False) -> None:
     from podium.compliance.files.staging import leftovers, remove_disposable
 
     for target in targets:
-        found = leftovers(target, whatever=whatever)
-        left = remove_disposable(target, whatever=whatever) if found else []
-        gone = [each for each in found if each.folder not in {kept.folder for kept in left}]
-        tell_leftovers(gone, "removed")
-        tell_leftovers(left, REMOVE_UNUSED)
+        candidates = leftovers(target, whatever=whatever)
+        remaining = remove_disposable(target, whatever=whatever) if candidates else []
+        removed = [
+            leftover
+            for leftover in candidates
+            if leftover.folder not in {other.folder for other in remaining}
+        ]
+        tell_leftovers(removed, "removed")
+        tell_leftovers(remaining, REMOVE_UNUSED)
 
 
 @contextmanager
-def with_named_results(given: GivenPaths, options: Options) -> Iterator[GivenPaths]:
+def with_named_results(given_paths: GivenPaths, options: Options) -> Iterator[GivenPaths]:
     """The paths, with an assembled tree for each folder whose podium.toml names its results.
 
     Each assembled tree is reported on standard error. Raises UsageFault if a tree cannot be packed.
@@ -111,13 +115,13 @@ def with_named_results(given: GivenPaths, options: Options) -> Iterator[GivenPat
     from podium.compliance.text.terminal import clean
 
     request = RoundRequest(options.usage, options.round)
-    if not any(names_results(path, request) for path in given.own):
-        yield given
+    if not any(names_results(path, request) for path in given_paths.own):
+        yield given_paths
         return
     from podium.compliance.tools.packing.assembled import with_assembled
 
-    with with_assembled(given, options, lambda line: warn(clean(line))) as there:
-        yield there
+    with with_assembled(given_paths, options, lambda line: warn(clean(line))) as assembled:
+        yield assembled
 
 
 def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:
@@ -129,35 +133,35 @@ def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> No
         raise UsageFault(f"{option} {output} is inside the tree being read; choose a path outside")
 
 
-def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
+def globs(option: str, values: list[str] | None) -> tuple[str, ...]:
     """The globs of an option that is repeated, or given once with commas between them.
 
     Raises UsageFault for a glob that matches no rule: the report of a misspelled selector must not
     look clean.
     """
-    pieces = [glob.strip() for one in given or () for glob in one.split(",")]
-    selectors = tuple(glob for glob in pieces if glob)
+    patterns = [glob.strip() for value in values or () for glob in value.split(",")]
+    selectors = tuple(glob for glob in patterns if glob)
     if selectors:
         # Builds the rules of every round; a call without selectors does not wait for this
         from podium.compliance.rulebook.selectors import unmatched
 
-        wrong = [*unmatched(option, selectors)]
-        if wrong:
-            raise UsageFault("\npodium: ".join(wrong))
+        faults = [*unmatched(option, selectors)]
+        if faults:
+            raise UsageFault("\npodium: ".join(faults))
     return selectors
 
 
-def refuse_unknown(form: str) -> None:
+def refuse_unknown(format_name: str) -> None:
     """Raise UsageFault for the format of a missing plug-in, before anything is judged."""
-    name, dot, _ = form.partition(".")
+    name, dot, _ = format_name.partition(".")
     if not dot:
         return
     from podium.compliance.judging.plugins.installed import installed, left_out
 
-    plugins = [each.name for each in installed()]
+    plugins = [plugin.name for plugin in installed()]
     if name not in plugins:
-        there = "they are left out" if left_out() else f"there are {', '.join(plugins) or 'none'}"
-        raise UsageFault(f"--format {form}: no plug-in {name}; {there}")
+        hint = "they are left out" if left_out() else f"there are {', '.join(plugins) or 'none'}"
+        raise UsageFault(f"--format {format_name}: no plug-in {name}; {hint}")
 
 
 @contextmanager
@@ -183,13 +187,13 @@ def deliver_report(report: Outcome, printing: Printing) -> None:
     if "." in printing.format:
         from podium.compliance.judging.plugins.extensions import rendered
 
-        text, why = rendered(printing.format, report)
-        if not why:
+        text, reason = rendered(printing.format, report)
+        if not reason:
             send(text, printing.output)
             return
         name = printing.format.partition(".")[0]
-        unwritten = f"; {printing.output} is not written" if printing.output else ""
-        warn(f"plug-in {name} is skipped: {why}{unwritten}")
+        suffix = f"; {printing.output} is not written" if printing.output else ""
+        warn(f"plug-in {name} is skipped: {reason}{suffix}")
         printing = printing._replace(format="text", output=None)
     deliver(report, printing, rulebook())
 

@@ -36,12 +36,12 @@ class _FormatNames:
     __name__ = "FORMAT"
     choices = FORMATS
 
-    def __call__(self, given: str) -> str:
-        plugin, dot, name = given.partition(".")
-        if given in self.choices or (plugin and dot and name):
-            return given
-        listed = ", ".join(self.choices)
-        raise typer.BadParameter(f"{given!r} is not one of {listed}, or PLUGIN.FORMAT.")
+    def __call__(self, value: str) -> str:
+        plugin, dot, name = value.partition(".")
+        if value in self.choices or (plugin and dot and name):
+            return value
+        choices = ", ".join(self.choices)
+        raise typer.BadParameter(f"{value!r} is not one of {choices}, or PLUGIN.FORMAT.")
 
 
 class AnswerFormat(StrEnum):

@@ -152,38 +152,38 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     and the help waits for none.
     """
     # The root's options take no values, so that the first word without a hyphen is the command
-    called = next((word for word in arguments if not word.startswith("-")), None)
+    command_name = next((word for word in arguments if not word.startswith("-")), None)
     app = group(ABOUT)
     # Build all options of the root only if they may be parsed or listed
     app.callback()(_root if arguments and not arguments[0].startswith("-") else _whole_root)
     for panel, commands in PANELS.items():
         for name, command in commands.items():
-            if name == called:
+            if name == command_name:
                 _add(app, name, command, panel)
             else:
                 app.command(name, help=command.about, rich_help_panel=panel)(_listed)
-    if called in HIDDEN:
-        _add(app, called, HIDDEN[called], None)
+    if command_name in HIDDEN:
+        _add(app, command_name, HIDDEN[command_name], None)
     return app
 
 
 def _add(app: typer.Typer, name: str, command: Command, panel: str | None) -> None:
     home, _, member = command.path.partition(":")
     module = import_module(f"podium.compliance.cli.{home}")
-    part = getattr(module, member)
-    if isinstance(part, typer.Typer):
-        app.add_typer(part, name=name, rich_help_panel=panel)
+    target = getattr(module, member)
+    if isinstance(target, typer.Typer):
+        app.add_typer(target, name=name, rich_help_panel=panel)
     else:
         hidden = panel is None
-        app.command(name, epilog=module.EXAMPLES, rich_help_panel=panel, hidden=hidden)(part)
+        app.command(name, epilog=module.EXAMPLES, rich_help_panel=panel, hidden=hidden)(target)
 
 
 def _listed() -> None:
     """The placeholder of a command that is not called."""
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(value: bool) -> None:
+    if value:
         from podium.compliance.version import VERSION
 
         sys.stdout.write(f"podium {VERSION}\n")

@@ -150,8 +150,8 @@ class Logger:
         self, epoch_num: float, *, samples_count: int | None = None, **metadata: Any
     ) -> Interval:
         """One pass over the training data."""
-        at = {"epoch_num": epoch_num} | _given(samples_count=samples_count) | metadata
-        return Interval(self, (keys.EPOCH_START, keys.EPOCH_STOP), at)
+        position = {"epoch_num": epoch_num} | _given(samples_count=samples_count) | metadata
+        return Interval(self, (keys.EPOCH_START, keys.EPOCH_STOP), position)
 
     def evaluation(
         self,
@@ -162,10 +162,10 @@ class Logger:
         **metadata: Any,
     ) -> Evaluation:
         """An evaluation at a training position in the unit of the benchmark."""
-        at = _given(samples_count=samples_count, step_num=step_num, epoch_num=epoch_num)
-        if not at:
+        position = _given(samples_count=samples_count, step_num=step_num, epoch_num=epoch_num)
+        if not position:
             raise TypeError("an evaluation needs samples_count, step_num or epoch_num")
-        return Evaluation(self, (keys.EVAL_START, keys.EVAL_STOP), at | metadata)
+        return Evaluation(self, (keys.EVAL_START, keys.EVAL_STOP), position | metadata)
 
     # --- declarations ---
 
@@ -177,7 +177,7 @@ class Logger:
         `config` is a mapping, a dataclass or a pydantic model; `rename` maps its members to keys.
         Members that are None or not log keys are skipped.
         """
-        logged = []
+        logged_names = []
         for member, value in members(config):
             key = (rename or {}).get(member, member)
             name = key if isinstance(key, str) else key.name
@@ -188,8 +188,8 @@ class Logger:
                     look_for_misspelling(name)
             elif value is not None:
                 self.event(name, value)
-                logged.append(name)
-        return tuple(logged)
+                logged_names.append(name)
+        return tuple(logged_names)
 
     def submission(self, **names: str) -> None:
         """Log the submission: `benchmark`, `division`, `org`, `platform`, `status` and so on."""
@@ -275,7 +275,7 @@ def _declares(key: Key | None) -> bool:
 def _standard(name: str) -> Key:
     key = keys.known(name)
     if key is None:
-        meant = keys.nearest(name)
-        hint = f"; did you mean {meant.name}?" if meant else ""
+        match = keys.nearest(name)
+        hint = f"; did you mean {match.name}?" if match else ""
         raise TypeError(f"{name} is not a standard key{hint}")
     return key

@@ -47,9 +47,9 @@ class Gatekeeper:
             from podium.logging_spec.reader.read import parse_log
 
             record = parse_log(line.encode("ascii")).records[0]
-        found = self._guard(record)
-        if found:
-            self._report(tuple(found))
+        findings = self._guard(record)
+        if findings:
+            self._report(tuple(findings))
 
     def finish(self) -> None:
         """Ask the guard for findings about the whole log, if it supports that."""
@@ -57,11 +57,13 @@ class Gatekeeper:
         if finish is not None:
             self._report(tuple(finish()))
 
-    def _report(self, found: tuple[object, ...]) -> None:
+    def _report(self, findings: tuple[object, ...]) -> None:
         # A guard may return plain strings, which have no severity and count as errors
-        if self._raises and any(getattr(f, "severity", "error") == "error" for f in found):
-            raise GuardViolationError(found)
-        for finding in found:
+        if self._raises and any(
+            getattr(entry, "severity", "error") == "error" for entry in findings
+        ):
+            raise GuardViolationError(findings)
+        for finding in findings:
             note(sentence(finding))
 
 

@@ -140,5 +140,5 @@ class Run:
         # Set first: if this record cannot be written, leaving the block must not log another one
         self.status = status
         # The status comes last, so that metadata of the caller cannot replace it
-        stated = {**metadata, "status": status}
-        self._log.end(keys.RUN_STOP, metadata=stated, time_ms=time_ms)
+        members = {**metadata, "status": status}
+        self._log.end(keys.RUN_STOP, metadata=members, time_ms=time_ms)

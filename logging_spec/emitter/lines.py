@@ -111,14 +111,14 @@ class Lines:
             if type(value) not in field.exact:
                 value = fitted(field.key, value)
             text = "null" if value is None else self._encode(value)
-            more = self._metadata(metadata)
+            metadata_text = self._metadata(metadata)
         except Exception as error:
-            found = self._unloggable(name, value, metadata, error)
-            if found is None:
+            texts = self._unloggable(name, value, metadata, error)
+            if texts is None:
                 return None
-            text, more = found
+            text, metadata_text = texts
         # The order of fields and the separators are as in the official emitter
-        return f'{self._begin}{time_ms}{field.text}{text}, "metadata": {more}}}\n'
+        return f'{self._begin}{time_ms}{field.text}{text}, "metadata": {metadata_text}}}\n'
 
     def _metadata(self, metadata: Mapping[str, Any] | None) -> str:
         if not self._call_sites:
@@ -194,9 +194,9 @@ def _holds_nonfinite(value: Any, metadata: Any) -> bool:
 
 def look_for_misspelling(name: str) -> None:
     """Warn about a name that is not a key but looks like a misspelled one."""
-    meant = keys.nearest(name)
-    if meant is not None:
-        note(f"{name} is not a standard key; did you mean {meant.name}?")
+    key = keys.nearest(name)
+    if key is not None:
+        note(f"{name} is not a standard key; did you mean {key.name}?")
 
 
 def note(message: str) -> None:

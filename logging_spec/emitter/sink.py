@@ -28,9 +28,9 @@ RESERVE: Final = 512
 class LogNotWrittenError(OSError):
     """Lines could not be written; they are kept, and `retry()` writes them."""
 
-    def __init__(self, name: str, kept: int, cause: OSError) -> None:
+    def __init__(self, name: str, count: int, cause: OSError) -> None:
         reason = cause.strerror or str(cause)
-        lines = "1 line is" if kept == 1 else f"{kept} lines are"
+        lines = "1 line is" if count == 1 else f"{count} lines are"
         super().__init__(
             cause.errno, f"{name}: {lines} not written ({reason}); kept until retry() succeeds"
         )
@@ -142,19 +142,19 @@ class DescriptorSink(_Keeping):
         if self._flush is not None:
             self._flush_stream(self._flush)
         position = self._position()
-        lead = b"\n" if self._ends_lines and self._is_inside_a_line(position) else b""
+        prefix = b"\n" if self._ends_lines and self._is_inside_a_line(position) else b""
         text = line
         if self._keep_pages:
-            blanks, text = _placed(line, position + len(lead))
-            lead += blanks
-        data, done = lead + text, 0
+            blanks, text = _placed(line, position + len(prefix))
+            prefix += blanks
+        data, written = prefix + text, 0
         try:
-            while done < len(data):
-                done += self._write_some(data[done:])
+            while written < len(data):
+                written += self._write_some(data[written:])
         except OSError:
             # If only trailing blanks are missing, the newline is left to write
-            if done > len(lead):
-                self._cut = min(done - len(lead), len(line) - 1), self._position()
+            if written > len(prefix):
+                self._cut = min(written - len(prefix), len(line) - 1), self._position()
             raise
         self._end = position + len(data)
 
@@ -195,14 +195,14 @@ class DescriptorSink(_Keeping):
         if self._cut is None:
             self._put(line)
             return
-        done, end = self._cut
+        written, end = self._cut
         if end != self._position():  # another process wrote after the piece and ended the line
             self._cut = None
             self._put(line)
             return
-        while done < len(line):
-            done += self._write_some(line[done:])
-            self._cut = done, self._position()
+        while written < len(line):
+            written += self._write_some(line[written:])
+            self._cut = written, self._position()
         self._cut = None
 
     def forget(self) -> None:
@@ -266,24 +266,24 @@ def _placed(line: bytes, position: int) -> tuple[bytes, bytes]:
     one could be cut. A line longer than a page cannot be protected this way: the next writer ends
     it.
     """
-    room, lead, size = PAGE - position % PAGE, b"", len(line)
-    if room < size <= PAGE:
+    space, padding, size = PAGE - position % PAGE, b"", len(line)
+    if space < size <= PAGE:
         # A line of blanks has no token, so readers ignore it
-        lead = b" " * (room - 1) + b"\n"
-        room = PAGE
-    if 0 < room - size < RESERVE:
-        line = line[:-1] + b" " * (room - size) + b"\n"
-    return lead, line
+        padding = b" " * (space - 1) + b"\n"
+        space = PAGE
+    if 0 < space - size < RESERVE:
+        line = line[:-1] + b" " * (space - size) + b"\n"
+    return padding, line
 
 
 def _opened_for_reading(fd: int, name: str) -> int:
     """Another descriptor of the same file, for reading; -1 if that is impossible."""
     for path in (f"/proc/self/fd/{fd}", name):
         with contextlib.suppress(OSError):
-            found = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            if os.path.sameopenfile(fd, found):
-                return found
-            os.close(found)
+            other_fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            if os.path.sameopenfile(fd, other_fd):
+                return other_fd
+            os.close(other_fd)
     return -1
 
 

@@ -35,15 +35,15 @@ class TeeSink:
         """Close each."""
         self._each(lambda sink: sink.close())
 
-    def _each(self, act: Callable[[Sink], None]) -> None:
-        failed: OSError | None = None
+    def _each(self, action: Callable[[Sink], None]) -> None:
+        failure: OSError | None = None
         for sink in self._sinks:
             try:
-                act(sink)
+                action(sink)
             except OSError as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
 
 def open_sink(target: Any) -> Sink:
@@ -53,7 +53,7 @@ def open_sink(target: Any) -> Sink:
     if all(callable(getattr(target, name, None)) for name in ("write", "retry", "sync", "close")):
         return cast("Sink", target)
     if isinstance(target, list | tuple):
-        return TeeSink([open_sink(part) for part in target])
+        return TeeSink([open_sink(item) for item in target])
     if isinstance(target, str | os.PathLike):
         return _open_file(os.fspath(target))
     if isinstance(target, int):

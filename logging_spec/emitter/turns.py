@@ -41,12 +41,12 @@ def turn_at(fd: int | None) -> AbstractContextManager[object]:
     For a terminal or a device, and without a descriptor, only threads of one writer take turns.
     """
     try:
-        found = os.fstat(-1 if fd is None else fd)
+        status = os.fstat(-1 if fd is None else fd)
     except OSError:
         return threading.RLock()
-    if fd is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode)):
+    if fd is None or not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
         return threading.RLock()
-    return Turn(fd, _files.setdefault((found.st_dev, found.st_ino), _File()))
+    return Turn(fd, _files.setdefault((status.st_dev, status.st_ino), _File()))
 
 
 class Turn:
@@ -95,7 +95,7 @@ class Turn:
 
     def _locked(self) -> bool:
         # A lock of the process, not of the descriptor, which a forked process shares
-        nap, end = 1e-5, 0.0
+        delay, end = 1e-5, 0.0
         while True:
             try:
                 fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -114,8 +114,8 @@ class Turn:
                 # The holder is stopped. Training must not wait this long for every line
                 self._patience = 0.0
                 return False
-            time.sleep(nap)
-            nap = min(2 * nap, _LONGEST_NAP_S)
+            time.sleep(delay)
+            delay = min(2 * delay, _LONGEST_NAP_S)
 
 
 # The child has no turns of the parent, and not the threads that held them

@@ -53,9 +53,9 @@ def plain(value: Any) -> Any:
 
     Frameworks are recognized by their methods, so none is imported.
     """
-    listed = getattr(value, "tolist", None)
-    if callable(listed):
-        return listed()
+    to_list = getattr(value, "tolist", None)
+    if callable(to_list):
+        return to_list()
     as_array = getattr(value, "numpy", None)
     if callable(as_array):
         return as_array().tolist()
@@ -109,15 +109,15 @@ def fitted(key: Key | None, value: Any) -> Any:
     raise UnloggableValueError(f"value is {_printable(value)}; must be {_WANTED[key.type]}{unit}")
 
 
-def _fits(wanted: ValueType, value: Any) -> bool:
+def _fits(value_type: ValueType, value: Any) -> bool:
     # Whole floats are valid: published logs have them (9600.0) and rules compare by value
-    if wanted == "int":
+    if value_type == "int":
         # A NaN gets a separate, clearer message later.
-        whole = isinstance(value, float) and (value.is_integer() or not math.isfinite(value))
-        return whole or (isinstance(value, int) and not isinstance(value, bool))
-    if wanted == "float":
+        is_whole = isinstance(value, float) and (value.is_integer() or not math.isfinite(value))
+        return is_whole or (isinstance(value, int) and not isinstance(value, bool))
+    if value_type == "float":
         return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, tuple(_EXACT[wanted]))
+    return isinstance(value, tuple(_EXACT[value_type]))
 
 
 def _printable(value: object) -> str:
@@ -140,7 +140,7 @@ def members(config: object) -> Iterator[tuple[str, Any]]:
     elif isinstance(getattr(type(config), "model_fields", None), Mapping):
         names = list(type(config).model_fields)  # type: ignore[attr-defined]
     else:
-        kind = type(config).__name__
-        raise TypeError(f"a {kind} is not a mapping, dataclass or pydantic model")
+        type_name = type(config).__name__
+        raise TypeError(f"a {type_name} is not a mapping, dataclass or pydantic model")
     for name in names:
         yield name, getattr(config, name)

@@ -65,13 +65,17 @@ def nearest(name: str) -> Key | None:
     # Stripped, because 395 published records have the key `train_loss ` with a trailing blank
     if name in ALL or name in V05 or name.strip() in INFORMAL:
         return None
-    plain = re.sub(r"[\s\-.]+", "_", name.strip().lower())
-    respelt = _spellings().get(plain.replace("_", ""))
-    if respelt is not None:
-        return respelt
+    normalized = re.sub(r"[\s\-.]+", "_", name.strip().lower())
+    key = _spellings().get(normalized.replace("_", ""))
+    if key is not None:
+        return key
     # The cost of difflib grows with the length, and a log may have any string as a key
-    close = difflib.get_close_matches(plain, ALL, n=5, cutoff=0.85) if len(plain) < 100 else []
-    return next((ALL[other] for other in close if _misspells(plain, other)), None)
+    close = (
+        difflib.get_close_matches(normalized, ALL, n=5, cutoff=0.85)
+        if len(normalized) < 100
+        else []
+    )
+    return next((ALL[candidate] for candidate in close if _misspells(normalized, candidate)), None)
 
 
 @cache
@@ -81,7 +85,7 @@ def _spellings() -> Mapping[str, Key]:
         # A former name that is now the name of another key, as opt_weight_decay, means that key
         spelling.replace("_", ""): key
         for key in ALL.values()
-        for spelling in (*(other for other in key.formerly if other not in ALL), key.name)
+        for spelling in (*(name for name in key.formerly if name not in ALL), key.name)
     }
 
 
@@ -91,19 +95,19 @@ def _words() -> frozenset[str]:
 
 
 def _misspells(name: str, standard: str) -> bool:
-    words, others = name.split("_"), standard.split("_")
-    if len(words) != len(others):
+    words, standard_words = name.split("_"), standard.split("_")
+    if len(words) != len(standard_words):
         return False
     return all(
-        word == other or _misspells_word(word, other)
-        for word, other in zip(words, others, strict=True)
+        word == standard_word or _misspells_word(word, standard_word)
+        for word, standard_word in zip(words, standard_words, strict=True)
     )
 
 
-def _misspells_word(word: str, other: str) -> bool:
-    if f"{word}s" == other or f"{other}s" == word:
+def _misspells_word(word: str, standard: str) -> bool:
+    if f"{word}s" == standard or f"{standard}s" == word:
         return True
     # A word of the vocabulary means itself: two keys may differ by just one word
     if word in _words():
         return False
-    return difflib.SequenceMatcher(None, word, other).ratio() >= 0.7
+    return difflib.SequenceMatcher(None, word, standard).ratio() >= 0.7

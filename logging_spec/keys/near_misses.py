@@ -53,60 +53,62 @@ MOST_WORDS = 2
 """Words that a name may lack or have in addition."""
 
 
-def near_misses(names: Iterable[str], lacking: Sequence[str]) -> dict[str, str]:
+def near_misses(names: Iterable[str], missing: Sequence[str]) -> dict[str, str]:
     """Each logged name that is not a key, with the missing key that it probably means.
 
     A name is compared only with the missing keys: in a log without missing keys, an unknown name is
     simply an additional key.
     """
-    return dict(_near_misses(tuple(names), tuple(lacking)))
+    return dict(_near_misses(tuple(names), tuple(missing)))
 
 
 # All logs of one program have the same names
 @lru_cache(maxsize=256)
-def _near_misses(names: tuple[str, ...], lacking: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _near_misses(names: tuple[str, ...], missing: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     unknown = [name for name in names if name not in ALL and name not in V05 and len(name) < 100]
     ranked = sorted(
         (
             (-_likeness(name, key), name, key)
             for name in unknown
-            for key in lacking
+            for key in missing
             if _likeness(name, key) >= LEAST_SHARE
         ),
     )
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for _, name, key in ranked:
         # The best pair first: one name stands for one key
-        if name not in found and key not in found.values():
-            found[name] = key
-    return tuple(found.items())
+        if name not in pairs and key not in pairs.values():
+            pairs[name] = key
+    return tuple(pairs.items())
 
 
 def _likeness(name: str, key: str) -> float:
     """Similarity of two names: 1 for the same words, less if words are missing or added."""
-    meant = nearest(name)
-    if meant is not None and meant.name == key:
+    match = nearest(name)
+    if match is not None and match.name == key:
         return 1.0
-    words, others = _words(name), _words(key)
-    common = _common(words, others)
-    lacking = max(len(words), len(others)) - common
+    name_words, key_words = _words(name), _words(key)
+    common = _common(name_words, key_words)
+    missing = max(len(name_words), len(key_words)) - common
     # If both names have words that the other lacks, they have different meanings
-    if common < min(len(words), len(others)) or lacking > MOST_WORDS or common < 2:
+    if common < min(len(name_words), len(key_words)) or missing > MOST_WORDS or common < 2:
         return 0.0
-    return 2 * common / (len(words) + len(others))
+    return 2 * common / (len(name_words) + len(key_words))
 
 
-def _common(words: tuple[str, ...], others: tuple[str, ...]) -> int:
-    left = list(others)
-    for word in words:
-        close = difflib.get_close_matches(word, left, n=1, cutoff=0.8 if len(word) > 4 else 1.0)
+def _common(name_words: tuple[str, ...], key_words: tuple[str, ...]) -> int:
+    remaining = list(key_words)
+    for word in name_words:
+        close = difflib.get_close_matches(
+            word, remaining, n=1, cutoff=0.8 if len(word) > 4 else 1.0
+        )
         if close:
-            left.remove(close[0])
-    return len(others) - len(left)
+            remaining.remove(close[0])
+    return len(key_words) - len(remaining)
 
 
 @lru_cache(maxsize=4096)
 def _words(name: str) -> tuple[str, ...]:
-    plain = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).lower()
-    parts = [part for part in re.split(r"[^a-z0-9]+", plain) if part]
-    return tuple(chain.from_iterable(LONG_FORMS.get(part, part).split() for part in parts))
+    text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).lower()
+    words = [word for word in re.split(r"[^a-z0-9]+", text) if word]
+    return tuple(chain.from_iterable(LONG_FORMS.get(word, word).split() for word in words))

@@ -39,12 +39,12 @@ def config(**kwargs: Any) -> None:
     parameters of MLLogger; `logger` replaces its logging.Logger; `filename` adds a file to which
     lines are appended. None and other names change nothing.
     """
-    given = {name: kwargs[name] for name in _KINDS if kwargs.get(name) is not None}
+    settings = {name: kwargs[name] for name in _KINDS if kwargs.get(name) is not None}
     with _lock:
-        for name, value in given.items():
-            kind, wanted = _KINDS[name]
+        for name, value in settings.items():
+            kind, expected = _KINDS[name]
             if not isinstance(value, kind):
-                raise ValueError(f"{name} is a {type(value).__name__}; must be {wanted}")
+                raise ValueError(f"{name} is a {type(value).__name__}; must be {expected}")
             _apply(name, value)
 
 

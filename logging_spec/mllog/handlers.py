@@ -108,14 +108,14 @@ def _is_plain(logger: logging.Logger) -> bool:
 
 
 def _is_plain_handler(handler: logging.Handler) -> bool:
-    own = vars(handler)
+    attributes = vars(handler)
     return (
         # Not isinstance: a subclass may change the output
         type(handler) in _KINDS
         and handler.formatter is None
         and not handler.filters
-        and "emit" not in own
-        and "handle" not in own
+        and "emit" not in attributes
+        and "handle" not in attributes
     )
 
 
@@ -123,8 +123,8 @@ def _text(handler: logging.StreamHandler[Any], record: logging.LogRecord) -> str
     return f"{handler.format(record)}{handler.terminator}"
 
 
-def _warn_on_failure(act: Callable[[], None]) -> None:
+def _warn_on_failure(action: Callable[[], None]) -> None:
     try:
-        act()
+        action()
     except OSError as error:
         logging.getLogger("logging_spec").warning("%s", error)

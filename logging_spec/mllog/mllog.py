@@ -73,11 +73,11 @@ def _encode_log(
     return LOG_TEMPLATE.replace("{log_json}", _encode(record))
 
 
-def _printable(parts: list[Any]) -> str:
+def _printable(fields: list[Any]) -> str:
     try:
-        return str(parts)
+        return str(fields)
     except Exception:
-        return f"[... {parts[3]!s:.80} ...]"
+        return f"[... {fields[3]!s:.80} ...]"
 
 
 class _Options(TypedDict, total=False):
@@ -153,8 +153,8 @@ class MLLogger:
             line = _encode_log(namespace, time_ms, event_type, key, value, members)
         except Exception:
             # As in the official package: a value that cannot be logged must not stop training
-            parts = [namespace, time_ms, event_type, key, value, members]
-            self._do_log(logging.ERROR, f"Failed to encode: {_printable(parts)}", clear_line=True)
+            fields = [namespace, time_ms, event_type, key, value, members]
+            self._do_log(logging.ERROR, f"Failed to encode: {_printable(fields)}", clear_line=True)
             return
         self._do_log(logging.INFO, line, self.default_clear_line if clear is None else clear)
 

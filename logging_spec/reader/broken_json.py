@@ -42,45 +42,45 @@ def broken_json(
     excerpt = text_of(body[:80])
     key = legible_key(text)
 
-    def fault(kind: Fault, message: str, found: Any = None) -> tuple[LineFault, Any]:
-        line = LineFault(kind, message, position, excerpt, found is not None, key)
-        return line, found
+    def fault(kind: Fault, message: str, document: Any = None) -> tuple[LineFault, Any]:
+        line = LineFault(kind, message, position, excerpt, document is not None, key)
+        return line, document
 
     if _QUOTED_RECORD.match(text):
-        found = _object(_unquoted(text))[0]
-        return fault(Fault.QUOTED, "the record is a string inside another JSON object", found)
-    plain = text_of(COLOR.sub(b"", body)).strip()
-    found, rest = _object(plain)
-    if "\x1b" in text and (found is not None or not plain.endswith("}")):
-        return fault(Fault.COLORED, "the record contains terminal color codes", found)
-    if found is not None and rest:
+        document = _object(_unquoted(text))[0]
+        return fault(Fault.QUOTED, "the record is a string inside another JSON object", document)
+    cleaned = text_of(COLOR.sub(b"", body)).strip()
+    document, tail = _object(cleaned)
+    if "\x1b" in text and (document is not None or not cleaned.endswith("}")):
+        return fault(Fault.COLORED, "the record contains terminal color codes", document)
+    if document is not None and tail:
         if mark := _mark_of_cut(body):
-            return fault(Fault.TRUNCATED, mark, found)
-        shown = rest if len(rest) <= _SHOWN else f"{rest[:_SHOWN]}..."
-        return fault(Fault.TRAILING, f"text follows the record: {shown}", found)
-    where = f"{syntax_problem(error)} at character {error.pos + 1}"
-    return not_json(body, where, position), None
+            return fault(Fault.TRUNCATED, mark, document)
+        preview = tail if len(tail) <= _SHOWN else f"{tail[:_SHOWN]}..."
+        return fault(Fault.TRAILING, f"text follows the record: {preview}", document)
+    location = f"{syntax_problem(error)} at character {error.pos + 1}"
+    return not_json(body, location, position), None
 
 
-def not_json(body: bytes, where: str, position: int) -> LineFault:
+def not_json(body: bytes, reason: str, position: int) -> LineFault:
     """The fault of a line that is illegible, except perhaps for its key."""
-    text, message = text_of(body), f"the record is not valid JSON: {where}"
+    text, message = text_of(body), f"the record is not valid JSON: {reason}"
     if mark := _mark_of_cut(body):
         return LineFault(Fault.TRUNCATED, mark, position, text[:80], key=legible_key(text))
-    cut = text.startswith("{") and not text.endswith("}")
-    if cut:
+    truncated = text.startswith("{") and not text.endswith("}")
+    if truncated:
         message = f"{message} (the line seems truncated)"
     elif "'" in text and '"' not in text:
         message = f"{message} (strings have single quotes; JSON requires double quotes)"
     return LineFault(
-        Fault.JSON, message, position, text_of(body[:80]), key=legible_key(text), cut=cut
+        Fault.JSON, message, position, text_of(body[:80]), key=legible_key(text), cut=truncated
     )
 
 
 def _mark_of_cut(body: bytes) -> str:
     """The fault of a line in which a tool left the mark of a cut; "" for any other line."""
-    found = CUT.search(body[: 1 << 16])
-    return f"part of the record is omitted: {text_of(found[0])[:_SHOWN]}" if found else ""
+    match = CUT.search(body[: 1 << 16])
+    return f"part of the record is omitted: {text_of(match[0])[:_SHOWN]}" if match else ""
 
 
 def legible_key(text: str) -> str:
@@ -93,10 +93,10 @@ def _unquoted(text: str) -> str:
     """The value of a JSON string that the text begins inside of."""
     match = _STRING.match(text)
     try:
-        found = json.loads(f'"{match[0] if match else ""}"')
+        value = json.loads(f'"{match[0] if match else ""}"')
     except ValueError:
         return ""
-    return str(found)
+    return str(value)
 
 
 def _object(text: str) -> tuple[dict[str, Any] | None, str]:
@@ -104,7 +104,7 @@ def _object(text: str) -> tuple[dict[str, Any] | None, str]:
     if too_deep(text) or too_long(text):
         return None, ""
     try:
-        found, end = json.JSONDecoder().raw_decode(text.strip())
+        value, end = json.JSONDecoder().raw_decode(text.strip())
     except (ValueError, RecursionError):
         return None, ""
-    return (found, text.strip()[end:].strip()) if isinstance(found, dict) else (None, "")
+    return (value, text.strip()[end:].strip()) if isinstance(value, dict) else (None, "")

@@ -60,11 +60,11 @@ def parse_v05(text: str) -> Payload | None:
     match = _V05.fullmatch(text.strip())
     if match is None:
         return None
-    benchmark, time, file, lineno, key, rest = match.groups()
+    benchmark, time, file, lineno, key, value_text = match.groups()
     seconds = float(time)
     if math.isinf(seconds):
         return None
-    value, strict = _value(rest)
+    value, strict = _value(value_text)
     # Deferred values belong to the documented layout, although they are not JSON
     strict = strict or str(value).startswith("DEFERRED: ")
     return Payload(key, seconds, value, {"file": file, "lineno": int(lineno)}, benchmark, strict)
@@ -81,9 +81,9 @@ def parse_v06(text: str) -> Payload | None:
     match = match or _V06_LENIENT.fullmatch(text)
     if match is None:
         return None
-    time, key, rest = match.groups()
+    time, key, body_text = match.groups()
     seconds = float(time)
-    body, is_json = _value(rest)
+    body, is_json = _value(body_text)
     if math.isinf(seconds) or not isinstance(body, dict):
         return None
     if "value" not in body and "metadata" not in body:
@@ -114,14 +114,14 @@ def parse_alibaba(text: str) -> Payload | None:
     match = _ALIBABA.fullmatch(text.rpartition("MLPerf: ")[2].strip())
     if match is None:
         return None
-    benchmark, month, day, year, hour, minute, second, key, rest = match.groups()
+    benchmark, month, day, year, hour, minute, second, key, value_text = match.groups()
     try:
-        when = datetime(
+        moment = datetime(
             2000 + int(year), int(month), int(day), int(hour), int(minute), int(second), tzinfo=UTC
         )
     except ValueError:
         return None
-    return Payload(key, when.timestamp(), _value(rest)[0], {}, benchmark, False)
+    return Payload(key, moment.timestamp(), _value(value_text)[0], {}, benchmark, False)
 
 
 def render_v05(
@@ -132,8 +132,8 @@ def render_v05(
         raise ValueError(f"benchmark is {benchmark!r}; must be one word")
     if not file.isprintable() or lineno < 0:
         raise ValueError(f"call site is {file!r}, line {lineno}; must fit on one line")
-    head = f":::MLPv0.5.0 {benchmark} {_time(seconds)} ({file}:{lineno}) {_key(key)}"
-    return head if value is None else f"{head}: {json.dumps(value, allow_nan=False)}"
+    prefix = f":::MLPv0.5.0 {benchmark} {_time(seconds)} ({file}:{lineno}) {_key(key)}"
+    return prefix if value is None else f"{prefix}: {json.dumps(value, allow_nan=False)}"
 
 
 def render_v06(seconds: float, key: str, value: object, metadata: dict[str, object]) -> str:
@@ -219,7 +219,7 @@ def _read_loosely(text: str) -> object:
     """Read a Python literal, or an object with unquoted words; ValueError for other text."""
     if len(text) > LONGEST_LENIENT:
         raise ValueError("too long to be read leniently")
-    pieces: list[str] = []
+    fragments: list[str] = []
     end = 0
     while end < len(text):
         match = _PIECE.match(text, end)
@@ -229,18 +229,18 @@ def _read_loosely(text: str) -> object:
         kind = match.lastgroup
         if kind is None:  # whitespace
             continue
-        piece = match[kind]
+        fragment = match[kind]
         if kind == "string":
-            piece = _json_string(piece)
+            fragment = _json_string(fragment)
         elif kind == "word":
-            piece = _json_word(piece)
+            fragment = _json_word(fragment)
         else:
             # Python allows a comma before a closing bracket, JSON does not
-            if piece in ")]}" and pieces and pieces[-1] == ",":
-                pieces.pop()
-            piece = _BRACKETS.get(piece, piece)
-        pieces.append(piece)
-    value: object = read_json("".join(pieces), _decode_lax)
+            if fragment in ")]}" and fragments and fragments[-1] == ",":
+                fragments.pop()
+            fragment = _BRACKETS.get(fragment, fragment)
+        fragments.append(fragment)
+    value: object = read_json("".join(fragments), _decode_lax)
     return value
 
 

@@ -31,8 +31,8 @@ def inflate(stream: IO[bytes], head: bytes) -> Iterator[bytes]:
         import zstandard
     except ImportError:
         raise OSError(0, "the package zstandard is needed for zstd files") from None
-    maker = zstandard.ZstdDecompressor()
-    yield from _members(stream, maker.decompressobj, zstandard.ZstdError)
+    decompressor = zstandard.ZstdDecompressor()
+    yield from _members(stream, decompressor.decompressobj, zstandard.ZstdError)
 
 
 def _members(stream: IO[bytes], start: Any, fault: type[Exception]) -> Iterator[bytes]:

@@ -36,18 +36,18 @@ def take_older(payloads: list[bytes], generation: Generation, log: Log, base: in
             text = text[1:]
         elif generation == "mll":
             text = ""
-        found = parse(text)
+        parsed = parse(text)
         # A strict line has a value: no need to decode it again to find out
-        if found is None or (not found.strict and _is_ignored(generation, text)):
+        if parsed is None or (not parsed.strict and _is_ignored(generation, text)):
             _note(generation, text, position, log)
             continue
         if too_deep(text):
             message = f"{TOO_DEEP}; deeper values are not checked"
             log.faults.append(LineFault(Fault.DEEP, message, position, text[:80], recovered=True))
         record = Record(
-            found.key, found.seconds * 1000, found.value, found.metadata, None, found.benchmark
+            parsed.key, parsed.seconds * 1000, parsed.value, parsed.metadata, None, parsed.benchmark
         )
-        if found.strict:
+        if parsed.strict:
             log.records.append(record)
             log.places.append(position)
         else:
@@ -84,15 +84,15 @@ _MLL_LINES = re.compile(
 def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
     """Read a block whose lines all have the standard 0.6 layout; False if one does not."""
     # If places are kept, every record needs one, which only the slow path provides
-    found = [] if log.places is not None else _MLL_LINES.findall(b"\n".join(payloads))
-    if len(found) != len(payloads) or any_too_deep(payloads):
+    matches = [] if log.places is not None else _MLL_LINES.findall(b"\n".join(payloads))
+    if len(matches) != len(payloads) or any_too_deep(payloads):
         return False
     try:
-        bodies = [_decode_body(body) for _, _, body in found]
+        bodies = [_decode_body(body) for _, _, body in matches]
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     log.records += [
         Record(key.decode(), float(seconds) * 1000, body.value, body.metadata)
-        for (seconds, key, _), body in zip(found, bodies, strict=True)
+        for (seconds, key, _), body in zip(matches, bodies, strict=True)
     ]
     return True

@@ -54,8 +54,8 @@ def _numbers(data: bytes, offsets: Iterable[int], count: int) -> Iterator[int]:
     if data.count(b"\n") + (not data.endswith(b"\n")) == count:  # one on every line
         yield from range(1, count + 1)
         return
-    line, before = 1, 0
+    line, previous = 1, 0
     for offset in offsets:
-        line += data.count(b"\n", before, offset)
-        before = offset
+        line += data.count(b"\n", previous, offset)
+        previous = offset
         yield line

@@ -121,8 +121,8 @@ class Log(msgspec.Struct):
 
     def placed_records(self) -> list[tuple[int, Record]]:
         """Every record with the position of its line, including leniently read ones."""
-        places = range(len(self.records)) if self.places is None else self.places
-        merged = [*zip(places, self.records, strict=True), *self.lenient]
+        positions = range(len(self.records)) if self.places is None else self.places
+        merged = [*zip(positions, self.records, strict=True), *self.lenient]
         if self.lenient:
             merged.sort(key=lambda pair: pair[0])
         return merged
@@ -130,7 +130,7 @@ class Log(msgspec.Struct):
     def all_records(self) -> list[tuple[int, Record]]:
         """Every record with its file line, including leniently read ones."""
         lines = [*self.lines]
-        return [(lines[place], record) for place, record in self.placed_records()]
+        return [(lines[position], record) for position, record in self.placed_records()]
 
 
 def text_of(data: bytes) -> str:

@@ -13,25 +13,25 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
     `whole` reads an integer from the bytes of a field.
     """
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
+    offset = 0
+    while offset < len(message):
+        tag, offset = _varint(message, offset)
         match tag & 7:
             case 0:
-                end = _varint(message, at)[1]
+                end = _varint(message, offset)[1]
             case 1:
-                end = at + 8
+                end = offset + 8
             case 2:
-                length, at = _varint(message, at)
-                end = at + length
+                length, offset = _varint(message, offset)
+                end = offset + length
             case 5:
-                end = at + 4
+                end = offset + 4
             case kind:
                 raise ValueError(f"a field is of kind {kind}")
         if end > len(message):
             raise ValueError("a field ends behind its message")
-        yield tag >> 3, message[at:end]
-        at = end
+        yield tag >> 3, message[offset:end]
+        offset = end
 
 
 def whole(value: bytes) -> int:
@@ -40,15 +40,15 @@ def whole(value: bytes) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
-def _varint(message: bytes, at: int) -> tuple[int, int]:
+def _varint(message: bytes, offset: int) -> tuple[int, int]:
     """A number, seven bits in each byte, and its end."""
     value = shift = 0
     # Ten bytes contain 64 bits: a longer number is corrupt
-    while at < len(message) and shift < 64:
-        byte = message[at]
-        at += 1
+    while offset < len(message) and shift < 64:
+        byte = message[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value, offset
         shift += 7
     raise ValueError("a number does not end")

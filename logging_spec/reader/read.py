@@ -112,10 +112,10 @@ def _whole(handle: int, size: int) -> bytes:
     data = os.read(handle, size + 1)
     if len(data) == size:
         return data
-    parts = [data]
-    while part := os.read(handle, BLOCK):
-        parts.append(part)
-    return b"".join(parts)
+    blocks = [data]
+    while block := os.read(handle, BLOCK):
+        blocks.append(block)
+    return b"".join(blocks)
 
 
 def _pieces(path: Path | str) -> Iterator[bytes]:
@@ -138,8 +138,8 @@ def _open_plain(path: Path | str) -> tuple[int, int]:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise OSError(0, f"it is {what}")
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise OSError(0, f"it is {kind}")
     return handle, status.st_size
 
 
@@ -149,10 +149,10 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
     length = 0
     for piece in pieces:
         # A CR at the end may be half of a CRLF, which the next piece shows
-        cut = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
-        if cut:
-            yield b"".join([*pending, memoryview(piece)[:cut]])
-            pending, length = [piece[cut:]], len(piece) - cut
+        end = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
+        if end:
+            yield b"".join([*pending, memoryview(piece)[:end]])
+            pending, length = [piece[end:]], len(piece) - end
         elif length < LONGEST_LINE:
             pending.append(piece)
             length += len(piece)
@@ -165,25 +165,29 @@ def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: L
     # Nearly all files have this format: only others are read a second time
     if prefer == _MLLOG.generation and _take_blocks(read(), _MLLOG, log):
         return
-    forms: set[_Format] = set()
+    formats: set[_Format] = set()
     with contextlib.suppress(BrokenCompressionError):
-        forms.update(_format_of(block, prefer) for block in _blocks(read()))
+        formats.update(_format_of(block, prefer) for block in _blocks(read()))
     # The next pass finds the results of the first pass again
     log.faults = []
-    _take_blocks(read(), min(forms, key=lambda one: _order(one, prefer), default=_NONE), log)
+    _take_blocks(
+        read(),
+        min(formats, key=lambda line_format: _order(line_format, prefer), default=_NONE),
+        log,
+    )
 
 
-def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
+def _take_blocks(pieces: Iterator[bytes], line_format: _Format, log: Log) -> int:
     """Add the content of the pieces to the log; returns the number of lines with a token."""
     position, line = 0, 1
     numbers: list[int] = []
     log.lines = numbers
     try:
         for block in _blocks(pieces):
-            taken = _take(block, form, log, position, line)
-            if taken.count:
-                numbers += [line - 1 + each for each in taken]
-            position += taken.count
+            block_lines = _take(block, line_format, log, position, line)
+            if block_lines.count:
+                numbers += [line - 1 + number for number in block_lines]
+            position += block_lines.count
             line += count_lines(block)
     except BrokenCompressionError as error:
         message = f"cannot be decompressed completely: {error}"
@@ -195,10 +199,10 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
 
 def name_truncation(log: Log) -> None:
     """Name the fault of a truncated last record: the file ends within it."""
-    cut = [each for each in enumerate(log.faults) if each[1].cut]
-    if cut and log.ends_in_record:
+    truncated = [entry for entry in enumerate(log.faults) if entry[1].cut]
+    if truncated and log.ends_in_record:
         # Only the last line can be truncated; its fault is the last, except for stray lines
-        index, fault = cut[-1]
+        index, fault = truncated[-1]
         last = log.lines.count if isinstance(log.lines, LineNumbers) else len(log.lines)
         if fault.position == last - 1:
             message = "the file ends within a record"
@@ -206,21 +210,21 @@ def name_truncation(log: Log) -> None:
 
 
 def _format_of(data: bytes, prefer: Generation) -> _Format:
-    forms: tuple[_Format, ...] = _FORMATS
+    formats: tuple[_Format, ...] = _FORMATS
     if prefer != "mllog":
-        forms = tuple(sorted(_FORMATS, key=lambda form: _order(form, prefer)))
-    for form in forms:
+        formats = tuple(sorted(_FORMATS, key=lambda line_format: _order(line_format, prefer)))
+    for line_format in formats:
         # `:::MLL` is also the start of the newer token: lines of 0.6 have a blank after it.
-        if (b":::MLL " if form.generation == "mll" else form.token) in data:
-            return form
+        if (b":::MLL " if line_format.generation == "mll" else line_format.token) in data:
+            return line_format
     return _NONE
 
 
-def _order(form: _Format, prefer: Generation) -> int:
-    return -1 if form.generation == prefer else _FORMATS.index(form)
+def _order(line_format: _Format, prefer: Generation) -> int:
+    return -1 if line_format.generation == prefer else _FORMATS.index(line_format)
 
 
-def _take(data: bytes, form: _Format, log: Log, base: int, line: int) -> LineNumbers:
+def _take(data: bytes, line_format: _Format, log: Log, base: int, line: int) -> LineNumbers:
     """Add the records of the block to the log; returns the lines with a token.
 
     `base` is the position of the first of them in the log, `line` the line number of the start of
@@ -228,23 +232,23 @@ def _take(data: bytes, form: _Format, log: Log, base: int, line: int) -> LineNum
     """
     # A bare CR between two JSON tokens would count as whitespace, but it ends the line.
     data = unify_line_ends(data)
-    payloads: list[bytes] = form.pattern.findall(data)
+    payloads: list[bytes] = line_format.pattern.findall(data)
     if payloads:
-        log.generation = form.generation
-        _take_records(payloads, form, log, base)
+        log.generation = line_format.generation
+        _take_records(payloads, line_format, log, base)
     log.faults += strays(data, len(payloads), line)
     log.ends_in_record = bool(payloads) and data[-TAIL:].rstrip().endswith(
         payloads[-1][-80:].rstrip()
     )
-    offsets = (match.start() for match in form.pattern.finditer(data))
+    offsets = (match.start() for match in line_format.pattern.finditer(data))
     return LineNumbers(data, offsets, len(payloads))
 
 
-def _take_records(payloads: list[bytes], form: _Format, log: Log, base: int) -> None:
-    if form is not _MLLOG:
+def _take_records(payloads: list[bytes], line_format: _Format, log: Log, base: int) -> None:
+    if line_format is not _MLLOG:
         from podium.logging_spec.reader.legacy import take_older
 
-        take_older(payloads, form.generation, log, base)
+        take_older(payloads, line_format.generation, log, base)
         return
     if any_too_deep(payloads):
         take_one_by_one(payloads, log, base)

@@ -53,7 +53,7 @@ def record_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "podium:record.schema.json",
         "title": "MLPerf log record",
-    } | {name: part for name, part in definition.items() if name != "title"}
+    } | {name: member for name, member in definition.items() if name != "title"}
 
 
 if __name__ == "__main__":  # `make docs` writes record.schema.json with it

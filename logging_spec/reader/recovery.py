@@ -58,20 +58,20 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
         log.faults.append(LineFault(Fault.LONG, message, position))
         return None
     # The official reader splits a line at its last token and loses an earlier record on it.
-    *earlier, payload = payload.split(_TOKEN)
-    if earlier:
-        _take_glued(earlier, position, log)
+    *fragments, payload = payload.split(_TOKEN)
+    if fragments:
+        _take_glued(fragments, position, log)
     body = payload.strip(_BLANKS)
     text = text_of(body)
     if too_long(text):
         log.faults.append(not_json(body, TOO_LONG, position))
         return None
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except json.JSONDecodeError as error:
-        fault, found = broken_json(body, error, position)
+        fault, document = broken_json(body, error, position)
         log.faults.append(fault)
-        lenient = None if found is None else _from_other_fields(found)
+        lenient = None if document is None else _from_other_fields(document)
         if lenient is not None:
             log.lenient.append((position, lenient))
         return None
@@ -80,76 +80,76 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
         log.faults.append(not_json(body, TOO_DEEP, position))
         return None
     if too_deep(text):
-        found = shallow(found)
+        document = shallow(document)
         message = f"{TOO_DEEP}; deeper values are not checked"
         log.faults.append(LineFault(Fault.DEEP, message, position, text[:80], recovered=True))
-    return _record_of(found, body, position, log)
+    return _record_of(document, body, position, log)
 
 
-def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | None:
+def _record_of(document: Any, body: bytes, position: int, log: Log) -> Record | None:
     excerpt = text_of(body[:80])
 
     def fault(kind: Fault, message: str, recovered: bool = False) -> None:
         key = legible_key(text_of(body))
         log.faults.append(LineFault(kind, message, position, excerpt, recovered, key))
 
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         # The official reader treats a bare null as a line that it cannot parse.
-        kind = Fault.JSON if found is None else Fault.OBJECT
-        fault(kind, f"the record is a JSON {_json_type(found)}; must be an object")
+        kind = Fault.JSON if document is None else Fault.OBJECT
+        fault(kind, f"the record is a JSON {_json_type(document)}; must be an object")
         return None
     # It converts time_ms before it reads the other fields, and accepts a number in quotes.
-    time_ms: Any = found.get("time_ms")
+    time_ms: Any = document.get("time_ms")
     try:
-        time_ms = float(time_ms) if "time_ms" in found else 0.0
+        time_ms = float(time_ms) if "time_ms" in document else 0.0
     except ValueError:
         fault(Fault.TIME, f'time_ms is "{time_ms!s:.60}"; must be a number of milliseconds')
         return None
     except (TypeError, OverflowError):
         # Unlike an invalid string, these crash the official reader: it does not collect such errors
-        what = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
-        if isinstance(found.get("key"), str):
-            log.timeless.append((position, _without_time(found)))
-        fault(Fault.MISSING, f"time_ms is {what}; must be a number of milliseconds")
+        problem = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
+        if isinstance(document.get("key"), str):
+            log.timeless.append((position, _without_time(document)))
+        fault(Fault.MISSING, f"time_ms is {problem}; must be a number of milliseconds")
         return None
-    absent = [name for name in ("time_ms", "key", "value", "metadata") if name not in found]
-    if absent:
-        lenient = _from_other_fields(found)
+    missing = [name for name in ("time_ms", "key", "value", "metadata") if name not in document]
+    if missing:
+        lenient = _from_other_fields(document)
         if lenient is not None:
             log.lenient.append((position, lenient))
-        elif "time_ms" in absent and isinstance(found.get("key"), str):
-            log.timeless.append((position, _without_time(found)))
-        fault(Fault.MISSING, f"the record lacks {', '.join(absent)}", lenient is not None)
+        elif "time_ms" in missing and isinstance(document.get("key"), str):
+            log.timeless.append((position, _without_time(document)))
+        fault(Fault.MISSING, f"the record lacks {', '.join(missing)}", lenient is not None)
         return None
-    key = found["key"]
+    key = document["key"]
     if not isinstance(key, str):
         fault(Fault.KEY, f"key is a JSON {_json_type(key)}; must be a string")
         return None
-    event_type, namespace = found.get("event_type"), found.get("namespace")
-    return Record(key, time_ms, found["value"], found["metadata"], event_type, namespace)
+    event_type, namespace = document.get("event_type"), document.get("namespace")
+    return Record(key, time_ms, document["value"], document["metadata"], event_type, namespace)
 
 
-def _from_other_fields(found: dict[str, Any]) -> Record | None:
+def _from_other_fields(document: dict[str, Any]) -> Record | None:
     """A record of the 0.7 dialect with `time_s`, or a record without value or metadata."""
-    key, time_ms = found.get("key"), found.get("time_ms")
-    if time_ms is None and isinstance(found.get("time_s"), int | float):
-        time_ms = found["time_s"] * 1000
+    key, time_ms = document.get("key"), document.get("time_ms")
+    if time_ms is None and isinstance(document.get("time_s"), int | float):
+        time_ms = document["time_s"] * 1000
     if not isinstance(key, str) or isinstance(time_ms, bool):
         return None
     if not isinstance(time_ms, int | float):
         return None
-    return Record(key, time_ms, found.get("value"), found.get("metadata", {}))
+    return Record(key, time_ms, document.get("value"), document.get("metadata", {}))
 
 
-def _without_time(found: dict[str, Any]) -> Record:
-    return Record(found["key"], math.nan, found.get("value"), found.get("metadata", {}))
+def _without_time(document: dict[str, Any]) -> Record:
+    return Record(document["key"], math.nan, document.get("value"), document.get("metadata", {}))
 
 
-def _take_glued(earlier: list[bytes], position: int, log: Log) -> None:
+def _take_glued(fragments: list[bytes], position: int, log: Log) -> None:
     message = "several records are on this line; the official reader reads only the last"
     recovered = False
-    for piece in earlier:
-        record = _decoded(piece.strip(_BLANKS))
+    for fragment in fragments:
+        record = _decoded(fragment.strip(_BLANKS))
         if record is not None:
             log.lenient.append((position, record))
             recovered = True

@@ -33,22 +33,22 @@ def strays(data: bytes, records: int, line: int) -> Iterator[LineFault]:
     yield from _marks_of_cuts(data, line)
 
 
-def _without_token(form: re.Pattern[bytes], data: bytes, line: int) -> Iterator[LineFault]:
-    counted, number = 0, line
-    for match in form.finditer(data):
-        found = match[0]
-        if _TOKEN in found or not _MEMBERS.search(match[1]):
+def _without_token(pattern: re.Pattern[bytes], data: bytes, line: int) -> Iterator[LineFault]:
+    position, number = 0, line
+    for match in pattern.finditer(data):
+        matched = match[0]
+        if _TOKEN in matched or not _MEMBERS.search(match[1]):
             continue
-        number += data.count(b"\n", counted, match.start())
-        counted = match.start()
+        number += data.count(b"\n", position, match.start())
+        position = match.start()
         kind, message = Fault.UNMARKED, "the record is not preceded by `:::MLLOG `"
-        if COLOR.search(found[: found.index(b"{")]):
+        if COLOR.search(matched[: matched.index(b"{")]):
             kind, message = Fault.COLORED, "the record contains terminal color codes"
         yield LineFault(
             kind,
             message,
             -1,
-            text_of(COLOR.sub(b"", found)[:80]),
+            text_of(COLOR.sub(b"", matched)[:80]),
             key=legible_key(text_of(match[1])),
             line=number,
         )
@@ -58,18 +58,18 @@ def _marks_of_cuts(data: bytes, line: int) -> Iterator[LineFault]:
     starts = {start for hint in _HINTS for start in _lines_with(hint, data)}
     for start in sorted(starts):
         end = data.find(b"\n", start)
-        found = data[start : end if end >= 0 else len(data)].strip()
-        if len(found) <= _LONGEST_MARK and _NAME not in found and CUT.search(found):
+        content = data[start : end if end >= 0 else len(data)].strip()
+        if len(content) <= _LONGEST_MARK and _NAME not in content and CUT.search(content):
             number = line + data.count(b"\n", 0, start)
-            shown = text_of(found)[:80]
-            message = f"this line marks a cut: {shown}"
-            yield LineFault(Fault.MARKED_CUT, message, -1, shown, line=number)
+            excerpt = text_of(content)[:80]
+            message = f"this line marks a cut: {excerpt}"
+            yield LineFault(Fault.MARKED_CUT, message, -1, excerpt, line=number)
 
 
 def _lines_with(hint: bytes, data: bytes) -> Iterator[int]:
     """The start of each line that contains `hint`."""
-    found = data.find(hint)
-    while found >= 0:
-        yield data.rfind(b"\n", 0, found) + 1
-        end = data.find(b"\n", found)
-        found = data.find(hint, end) if end >= 0 else -1
+    position = data.find(hint)
+    while position >= 0:
+        yield data.rfind(b"\n", 0, position) + 1
+        end = data.find(b"\n", position)
+        position = data.find(hint, end) if end >= 0 else -1

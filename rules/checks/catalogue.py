@@ -49,6 +49,8 @@ def binding(checks: tuple[Check, ...]) -> tuple[Check, ...]:
     """The same checks with errors for warnings, for a round without a verifier."""
     return tuple(
         # Notes stay notes: many accepted logs have the same fault
-        replace(each, severity=Severity.ERROR) if each.severity is Severity.WARNING else each
-        for each in checks
+        replace(declared, severity=Severity.ERROR)
+        if declared.severity is Severity.WARNING
+        else declared
+        for declared in checks
     )

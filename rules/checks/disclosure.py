@@ -70,21 +70,21 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
     parallelism; if the log does not state it, the quotient must at least be a whole number.
     """
     batch = _count(run, k.GLOBAL_BATCH_SIZE)
-    logged = {key.name: _count(run, key) for key in _parts(run)}
-    factors = [factor for factor in logged.values() if factor is not None]
-    if batch is None or len(factors) < len(logged) or not factors:
+    counts = {key.name: _count(run, key) for key in _parts(run)}
+    factors = [factor for factor in counts.values() if factor is not None]
+    if batch is None or len(factors) < len(counts) or not factors:
         return
     width = batch / prod(factors)
-    expected = _data_parallel(run) if [*logged] == _DISCLOSED else None
-    product = f"{' * '.join(logged)} (= {show(prod(factors))})"
-    wanted = (
+    expected = _data_parallel(run) if [*counts] == _DISCLOSED else None
+    product = f"{' * '.join(counts)} (= {show(prod(factors))})"
+    requirement = (
         f"a whole multiple of {product}" if expected is None else f"{show(expected)} * {product}"
     )
     if (width < 1 or not near_whole(width)) if expected is None else width != expected:
         yield Violation(
             run.where["global_batch_size"][0],
-            f"global_batch_size is {show(batch)}; must be {wanted}",
-            wanted,
+            f"global_batch_size is {show(batch)}; must be {requirement}",
+            requirement,
             batch,
             "correct the value that the run did not use",
         )
@@ -140,11 +140,11 @@ def not_divided(run: Run, _: Context) -> Iterator[Violation]:
     if "tensor_parallelism" not in run.where:
         return
     counts = [_count(run, key) for key in (k.NUMBER_OF_NODES, k.ACCELERATORS_PER_NODE)]
-    ways = [_count(run, key) for key in PARALLELISMS]
-    if None in counts or None in ways:
+    degrees = [_count(run, key) for key in PARALLELISMS]
+    if None in counts or None in degrees:
         return
     accelerators = (counts[0] or 0) * (counts[1] or 0)
-    model = (ways[0] or 0) * (ways[1] or 0) * (ways[2] or 0)
+    model = (degrees[0] or 0) * (degrees[1] or 0) * (degrees[2] or 0)
     if not near_whole(accelerators / model):
         yield Violation(
             run.where["tensor_parallelism"][0],
@@ -209,12 +209,12 @@ def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
     if not context.limits.seeds_logged:
         return
     records = run.records
-    bad = [i for i in run.where.get("seed", ()) if not _is_integer(records[i].value)]
-    if bad:
-        value = records[bad[0]].value
+    faults = [i for i in run.where.get("seed", ()) if not _is_integer(records[i].value)]
+    if faults:
+        value = records[faults[0]].value
         yield Violation(
-            bad[0],
-            f"seed is {show_logged(value)}{of_all(bad, run.where['seed'])}; must be an integer",
+            faults[0],
+            f"seed is {show_logged(value)}{of_all(faults, run.where['seed'])}; must be an integer",
             "an integer",
             show_logged(value),
             "log the integer that was passed to the random generator",

@@ -67,28 +67,28 @@ def late_stop(run: Run, context: Context) -> Iterator[Violation]:
 
     An example is an evaluation that misses the target after one that reached it by chance.
     """
-    ended = status_of(run)
-    if ended is None or ended[1] != k.SUCCESS or context.offline:
+    stop = status_of(run)
+    if stop is None or stop[1] != k.SUCCESS or context.offline:
         return
-    records, places = run.records, evaluations_before(run, ended[0])
-    if not places:
+    records, indices = run.records, evaluations_before(run, stop[0])
+    if not indices:
         return
-    late = records[ended[0]].time_ms - records[places[-1]].time_ms
-    if late <= LONGEST_END_MS:  # true of nearly every log
+    delay = records[stop[0]].time_ms - records[indices[-1]].time_ms
+    if delay <= LONGEST_END_MS:  # true of nearly every log
         return
-    times = sorted({records[index].time_ms for index in places})
+    times = sorted({records[index].time_ms for index in indices})
     start = run.first("run_start")
     # The interval of a single evaluation is the time since the run began
     times = [start.time_ms, *times] if start is not None and len(times) == 1 else times
-    longest = max((later - time for time, later in pairwise(times)), default=0.0)
-    late = records[ended[0]].time_ms - times[-1]
-    if late > max(longest, LONGEST_END_MS):
+    longest = max((next_time - time for time, next_time in pairwise(times)), default=0.0)
+    delay = records[stop[0]].time_ms - times[-1]
+    if delay > max(longest, LONGEST_END_MS):
         yield Violation(
-            ended[0],
-            f"run_stop is {minutes(late)} after the last evaluation, longer than any interval "
+            stop[0],
+            f"run_stop is {minutes(delay)} after the last evaluation, longer than any interval "
             f"between two; must follow the evaluation that ends the run",
             "right after the last evaluation",
-            late,
+            delay,
             "log every evaluation, and log run_stop as soon as the target is known to be reached",
         )
 
@@ -121,32 +121,32 @@ def trains_on(run: Run, context: Context) -> Iterator[Violation]:
 
     One block may have begun if evaluation overlaps training, but not more.
     """
-    target, ended, blocks = target_of(context), status_of(run), run.where.get("block_start", [])
-    if target is None or ended is None or len(blocks) <= MOST_BLOCKS or context.offline:
+    target, stop, blocks = target_of(context), status_of(run), run.where.get("block_start", [])
+    if target is None or stop is None or len(blocks) <= MOST_BLOCKS or context.offline:
         return
-    records, places = run.records, evaluations_before(run, ended[0])
-    if not places:
+    records, indices = run.records, evaluations_before(run, stop[0])
+    if not indices:
         return
-    since, stopped = records[places[-1]].time_ms, records[ended[0]].time_ms
+    outcome_ms, stop_ms = records[indices[-1]].time_ms, records[stop[0]].time_ms
     # The last block that is not allowed decides for nearly every log
-    if records[blocks[-1 - MOST_BLOCKS]].time_ms <= since and blocks[-1] <= ended[0]:
+    if records[blocks[-1 - MOST_BLOCKS]].time_ms <= outcome_ms and blocks[-1] <= stop[0]:
         return
     # If evaluations follow as well, `evaluation.after-target` reports them
-    if not target.reached(run, places[-1]):
+    if not target.reached(run, indices[-1]):
         return
     # Each position once: every rank may log the block
-    begun = {
+    positions = {
         position(records[index], ("first_epoch_num", "samples_count", "step_num", "epoch_num"))
         for index in blocks
-        if since < records[index].time_ms < stopped
+        if outcome_ms < records[index].time_ms < stop_ms
     }
-    if len(begun) > MOST_BLOCKS:
+    if len(positions) > MOST_BLOCKS:
         yield Violation(
-            ended[0],
-            f"{len(begun)} blocks begin between the last evaluation, which reaches the target, "
+            stop[0],
+            f"{len(positions)} blocks begin between the last evaluation, which reaches the target, "
             f"and run_stop; must be at most {MOST_BLOCKS}",
             f"at most {MOST_BLOCKS}",
-            len(begun),
+            len(positions),
             "stop the run at the first evaluation that reaches the target",
         )
 
@@ -179,26 +179,30 @@ def gave_up_early(run: Run, context: Context) -> Iterator[Violation]:
     For 3D U-Net the rules state the number of epochs; a run that stops earlier could have
     converged.
     """
-    schedule, ended = context.schedule, status_of(run)
-    if schedule is None or not schedule.gives_up or ended is None or ended[1] == k.SUCCESS:
+    schedule, stop = context.schedule, status_of(run)
+    if schedule is None or not schedule.gives_up or stop is None or stop[1] == k.SUCCESS:
         return
-    batch, far = run.number(k.GLOBAL_BATCH_SIZE.name), _farthest(run, schedule.positions)
-    if batch is None or batch <= 0 or far is None:
+    batch, farthest = run.number(k.GLOBAL_BATCH_SIZE.name), _farthest(run, schedule.positions)
+    if batch is None or batch <= 0 or farthest is None:
         return
     dues = [due for due in schedule.due(batch) if due.longest is not None]
     # Later logs count samples under the same name; only samples reach numbers this large
-    unit = "samples" if far > max(due.longest or 0 for due in dues if due.unit == "epochs") else ""
+    unit = (
+        "samples"
+        if farthest > max(due.longest or 0 for due in dues if due.unit == "epochs")
+        else ""
+    )
     limits = [(due.longest or 0, due) for due in dues if due.unit == (unit or "epochs")]
     if not limits:
         return
-    least, due = min(limits, key=lambda limit: limit[0])
-    if far < least - due.interval - due.slack:
+    minimum, due = min(limits, key=lambda limit: limit[0])
+    if farthest < minimum - due.interval - due.slack:
         yield Violation(
-            ended[0],
-            f"the run stopped at {show(far)} {due.unit}; must train for {show(least)} {due.unit} "
-            "before it counts as not converged",
-            f"{show(least)} {due.unit}",
-            far,
+            stop[0],
+            f"the run stopped at {show(farthest)} {due.unit}; must train for {show(minimum)} "
+            f"{due.unit} before it counts as not converged",
+            f"{show(minimum)} {due.unit}",
+            farthest,
             "let the run train to its end, or repeat it",
         )
 
@@ -206,14 +210,14 @@ def gave_up_early(run: Run, context: Context) -> Iterator[Violation]:
 def _farthest(run: Run, names: tuple[str, ...]) -> float | None:
     """The latest training position in the log, from its evaluations and its end."""
     records = run.records
-    found = [
+    positions = [
         number
         for key in (*OUTCOMES, "run_stop")
         for index in run.where.get(key, ())
         for name in names
         if (number := as_number(metadata_of(records[index]).get(name))) is not None
     ]
-    return max(found, default=None)
+    return max(positions, default=None)
 
 
 CHECKS = (late_stop, trains_on, gave_up_early)

@@ -103,8 +103,8 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
     be rounded up to the next whole batch. Some benchmarks skip the evaluations that cannot reach
     the target. No other evaluation may be skipped.
     """
-    for place, miss in _misses(run, context):
-        yield Violation(place, miss.message, miss.expected, miss.actual, miss.hint)
+    for index, miss in _misses(run, context):
+        yield Violation(index, miss.message, miss.expected, miss.actual, miss.hint)
 
 
 def leaves_out(run: Run, context: Context) -> bool:
@@ -123,9 +123,9 @@ def _misses(run: Run, context: Context) -> Iterator[tuple[int, Miss]]:
         if any(grid.interval.needs for grid in schedule.grids):
             return
         batch = 1.0
-    points, places = points_of(run, schedule, batch)
+    points, indices = points_of(run, schedule, batch)
     for miss in schedule.judge(points, batch):
-        yield places[miss.index], miss
+        yield indices[miss.index], miss
 
 
 _TARGET = at(0, "submission_benchmark", "llama31_8b")
@@ -163,30 +163,32 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
         return
     records = run.records
     # Published CosmoFlow logs continue for a hundred epochs after run_stop; those are ignored
-    places = evaluations_before(run, stops[0])
-    reached = first_passing(run, target, places)
-    if reached is None or reached == places[-1]:
+    indices = evaluations_before(run, stops[0])
+    passing = first_passing(run, target, indices)
+    if passing is None or passing == indices[-1]:
         return
-    there, last = position(records[reached]), records[places[-1]]
+    point, last = position(records[passing]), records[indices[-1]]
     # Positions are counted, not records, as every rank may log the same evaluation
-    later = {found for i in places if i > reached and (found := position(records[i])) != there}
+    later_points = {
+        other for i in indices if i > passing and (other := position(records[i])) != point
+    }
     hint = "stop the run at the first evaluation that reaches the target"
-    if later and not target.reached(run, places[-1]):
+    if later_points and not target.reached(run, indices[-1]):
         yield Violation(
             stops[0],
-            f"the last quality before run_stop is {show(last.value)}, although {where_is(there)} "
+            f"the last quality before run_stop is {show(last.value)}, although {where_is(point)} "
             "reached the target; must be the quality that ended the run",
             target.some[0].expected(run),
             last.value,
             hint,
         )
-    elif len(later) > MOST_LATER:
+    elif len(later_points) > MOST_LATER:
         yield Violation(
             stops[0],
-            f"run_stop is {len(later)} evaluations after the target was reached at "
-            f"{where_is(there)}; must follow that evaluation",
+            f"run_stop is {len(later_points)} evaluations after the target was reached at "
+            f"{where_is(point)}; must follow that evaluation",
             "no evaluation after the target",
-            len(later),
+            len(later_points),
             hint,
         )
 
@@ -217,23 +219,23 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
     Benchmarks whose checkpoints are evaluated after the run are exempt. A difference of a few
     milliseconds is allowed, because run_stop and the outcome may come from two processes.
     """
-    target, ended = target_of(context), status_of(run)
-    if target is None or ended is None or ended[1] != k.SUCCESS or context.offline:
+    target, stop = target_of(context), status_of(run)
+    if target is None or stop is None or stop[1] != k.SUCCESS or context.offline:
         return
-    records, places = run.records, evaluations(run)
+    records, indices = run.records, evaluations(run)
     # By time and not by line: asynchronous evaluations are logged late
-    stopped = records[ended[0]].time_ms
-    if max([records[index].time_ms for index in places], default=stopped) <= stopped + RACE_MS:
+    stop_ms = records[stop[0]].time_ms
+    if max([records[index].time_ms for index in indices], default=stop_ms) <= stop_ms + RACE_MS:
         return
-    reached = first_passing(run, target, places)
-    early = 0.0 if reached is None else records[reached].time_ms - stopped
-    if early > RACE_MS:
+    passing = first_passing(run, target, indices)
+    lead_ms = 0.0 if passing is None else records[passing].time_ms - stop_ms
+    if lead_ms > RACE_MS:
         yield Violation(
-            ended[0],
-            f"run_stop is {minutes(early)} before the first evaluation that reaches the target; "
+            stop[0],
+            f"run_stop is {minutes(lead_ms)} before the first evaluation that reaches the target; "
             "must be after it",
             "after the evaluation that reaches the target",
-            -early,
+            -lead_ms,
             "log run_stop once the evaluation has shown that the target is reached",
         )
 
@@ -293,21 +295,21 @@ def _untimed(run: Run, context: Context, *, early: bool) -> Iterator[Violation]:
     # If run_stop is not after run_start nothing is between them; another check reports that
     if start is None or stop is None or context.offline or stop.time_ms <= start.time_ms:
         return
-    records, places = run.records, evaluations(run)
+    records, indices = run.records, evaluations(run)
     marker, side = (start, "before") if early else (stop, "after")
     if early:
-        found = [index for index in places if records[index].time_ms < start.time_ms]
+        strays = [index for index in indices if records[index].time_ms < start.time_ms]
     else:
-        found = [index for index in places if records[index].time_ms > stop.time_ms]
-    if found:
-        off = abs(records[found[0]].time_ms - marker.time_ms)
+        strays = [index for index in indices if records[index].time_ms > stop.time_ms]
+    if strays:
+        distance = abs(records[strays[0]].time_ms - marker.time_ms)
         yield Violation(
-            found[0],
-            f"{outcome_key(run)} is {minutes(off)} {side} {marker.key} ({len(found)} of "
-            f"{len(places)} evaluations {'is' if len(found) == 1 else 'are'}); must be between "
+            strays[0],
+            f"{outcome_key(run)} is {minutes(distance)} {side} {marker.key} ({len(strays)} of "
+            f"{len(indices)} evaluations {'is' if len(strays) == 1 else 'are'}); must be between "
             "run_start and run_stop",
             "between run_start and run_stop",
-            len(found),
+            len(strays),
             "evaluate while the clock runs",
         )
 

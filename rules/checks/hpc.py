@@ -26,17 +26,17 @@ CITES = "HPC rules, Data State at Start of Run"
 )
 def untimed(run: Run, context: Context) -> Iterator[Violation]:
     """The data starts on a shared file system; copying it to the nodes is part of the run."""
-    start, began = run.first("run_start"), times(run, "staging_start")
+    start, starts = run.first("run_start"), times(run, "staging_start")
     # HPC 3.0 takes staging off the clock (HPC rules, Data State at Start of Run)
-    if not context.limits.staging_timed or start is None or not began:
+    if not context.limits.staging_timed or start is None or not starts:
         return
-    early = start.time_ms - min(began)
-    if early > 0:
+    lead = start.time_ms - min(starts)
+    if lead > 0:
         yield Violation(
             run.where["staging_start"][0],
-            f"staging_start is {minutes(early)} before run_start; must be after it",
+            f"staging_start is {minutes(lead)} before run_start; must be after it",
             "after run_start",
-            -early,
+            -lead,
             "start the clock before data is staged to the nodes",
         )
 

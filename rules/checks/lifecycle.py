@@ -46,11 +46,11 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
     time, are harmless: several processes log them, or one line is written twice.
     """
     for marker in MARKERS:
-        found = run.where.get(marker, ())
-        if len(found) < 2:
+        indices = run.where.get(marker, ())
+        if len(indices) < 2:
             continue
-        first = run.records[found[0]]
-        for index in found[1:]:
+        first = run.records[indices[0]]
+        for index in indices[1:]:
             record = run.records[index]
             # Equal values prove nothing: markers have the value null, so the official verifier
             # accepts any number of them as equal repeats and only warns
@@ -59,13 +59,13 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
                 first.value,
                 first.metadata,
             ):
-                apart = minutes(record.time_ms - first.time_ms)
+                gap = minutes(record.time_ms - first.time_ms)
                 yield Violation(
                     index,
-                    f"{marker} is logged {len(found)} times, again {apart} after the first; must "
+                    f"{marker} is logged {len(indices)} times, again {gap} after the first; must "
                     "mark one moment",
                     "one moment",
-                    len(found),
+                    len(indices),
                     f"log {marker} once, from one process",
                 )
                 break
@@ -89,11 +89,11 @@ def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
         if isinstance(metadata, dict) and "status" in metadata:
             status = metadata["status"]
             if status not in KNOWN_STATUSES:
-                wanted = " or ".join(k.STATUSES)
+                expected = " or ".join(k.STATUSES)
                 yield Violation(
                     index,
-                    f"the status of run_stop is {show(status)}; must be {wanted}",
-                    wanted,
+                    f"the status of run_stop is {show(status)}; must be {expected}",
+                    expected,
                     status,
                     "log success if the run reached the target, otherwise aborted",
                 )
@@ -115,14 +115,14 @@ def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
 )
 def not_converged(run: Run, _: Context) -> Iterator[Violation]:
     """A result may contain one run that did not converge, which counts as its slowest run."""
-    ended = status_of(run)
-    if ended is not None and ended[1] in ABORTED:
+    stop = status_of(run)
+    if stop is not None and stop[1] in ABORTED:
         yield Violation(
-            ended[0],
-            f"the status of run_stop is {show(ended[1])}; must be success for the run to count as "
+            stop[0],
+            f"the status of run_stop is {show(stop[1])}; must be success for the run to count as "
             "converged",
             k.SUCCESS,
-            ended[1],
+            stop[1],
             "count this run as the slowest of its result, or run it again as the policy allows",
         )
 
@@ -132,8 +132,8 @@ def init_limit(context: Context) -> float | None:
     if context.division == "open":
         return context.limits.init_open
     # Extra minutes of a benchmark extend the limit of the closed division; open has 4 hours
-    own = context.benchmark.init_minutes if context.benchmark is not None else None
-    return own or context.limits.init_closed
+    extended_limit = context.benchmark.init_minutes if context.benchmark is not None else None
+    return extended_limit or context.limits.init_closed
 
 
 @check(
@@ -153,20 +153,20 @@ def late_start(run: Run, context: Context) -> Iterator[Violation]:
     The official verifier checks only init_stop and misses a later run_start.
     """
     limit = init_limit(context)
-    began, start = times(run, "init_start"), run.first("run_start")
-    if limit is None or not began or start is None:
+    init_starts, start = times(run, "init_start"), run.first("run_start")
+    if limit is None or not init_starts or start is None:
         return
     # Every rank logs an init_start, in any order: initialization begins with the earliest
-    took = start.time_ms - min(began)
+    duration = start.time_ms - min(init_starts)
     # The policy lets the clock start at the limit itself; the verifier requires init_stop strictly
     # before it
-    if took > limit * MINUTE_MS:
+    if duration > limit * MINUTE_MS:
         yield Violation(
             run.where["run_start"][0],
-            f"run_start is {minutes(took)} after the first init_start; must be at most "
+            f"run_start is {minutes(duration)} after the first init_start; must be at most "
             f"{limit:g} min after it",
             f"at most {limit:g} min",
-            round(took / MINUTE_MS, 2),
+            round(duration / MINUTE_MS, 2),
             "shorten compilation and staging, or log run_start when the time limit is reached",
         )
 
@@ -185,25 +185,29 @@ def times_not_physical(run: Run, _: Context) -> Iterator[Violation]:
 
     A run_stop with an earlier time than run_start would give a negative score.
     """
-    began, ended = times(run, "init_start"), times(run, "init_stop")
+    init_starts, init_stops = times(run, "init_start"), times(run, "init_stop")
     start, stop = run.first("run_start"), run.first("run_stop")
-    if began and ended and ended[0] < min(began):
-        yield _out_of_order(run, "init_stop", "the first init_start", min(began) - ended[0])
-    if start is not None and ended and start.time_ms < ended[0]:
-        yield _out_of_order(run, "run_start", "init_stop", ended[0] - start.time_ms)
-    elif start is not None and began and start.time_ms < min(began):
-        yield _out_of_order(run, "run_start", "the first init_start", min(began) - start.time_ms)
+    if init_starts and init_stops and init_stops[0] < min(init_starts):
+        yield _out_of_order(
+            run, "init_stop", "the first init_start", min(init_starts) - init_stops[0]
+        )
+    if start is not None and init_stops and start.time_ms < init_stops[0]:
+        yield _out_of_order(run, "run_start", "init_stop", init_stops[0] - start.time_ms)
+    elif start is not None and init_starts and start.time_ms < min(init_starts):
+        yield _out_of_order(
+            run, "run_start", "the first init_start", min(init_starts) - start.time_ms
+        )
     if start is not None and stop is not None and stop.time_ms <= start.time_ms:
         yield _out_of_order(run, "run_stop", "run_start", start.time_ms - stop.time_ms)
 
 
-def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
-    when = f"{minutes(early)} before" if early else "the same as"
+def _out_of_order(run: Run, key: str, other: str, lead: float) -> Violation:
+    relation = f"{minutes(lead)} before" if lead else "the same as"
     return Violation(
         run.where[key][0],
-        f"the time of {key} is {when} the time of {other}; must be later",
+        f"the time of {key} is {relation} the time of {other}; must be later",
         f"after {other}",
-        early and -early,
+        lead and -lead,
         "take time_ms from one clock, at the moment of the event",
     )
 
@@ -223,11 +227,11 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
 
     Many logs give cache_clear no value; the record itself then states that caches were cleared.
     """
-    found = run.where.get("cache_clear")
-    if not found:
+    indices = run.where.get("cache_clear")
+    if not indices:
         return
     records = run.records
-    for index in found:
+    for index in indices:
         value = records[index].value
         # One dialect of 0.7 writes booleans as strings
         if value is False or (isinstance(value, str) and value.lower() == "false"):
@@ -241,15 +245,15 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
             return
     start = run.first("run_start")
     # Each node logs its record, some at the end of the file: the earliest time counts, not the line
-    late = start is not None and min(times(run, "cache_clear")) - start.time_ms
+    delay = start is not None and min(times(run, "cache_clear")) - start.time_ms
     # A run_start before init_stop has the wrong time, which `run.times-not-physical` reports
-    ended = times(run, "init_stop")
-    if late and late > 0 and not (start and ended and start.time_ms < ended[0]):
+    init_stops = times(run, "init_stop")
+    if delay and delay > 0 and not (start and init_stops and start.time_ms < init_stops[0]):
         yield Violation(
-            found[0],
-            f"the first cache_clear is {minutes(late)} after run_start; must be before it",
+            indices[0],
+            f"the first cache_clear is {minutes(delay)} after run_start; must be before it",
             "before run_start",
-            late,
+            delay,
             "clear the caches before the run starts, and log cache_clear there",
         )
 

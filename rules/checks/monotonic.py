@@ -25,17 +25,17 @@ from podium.rules.run import Run
 from podium.rules.table import Violation
 
 
-def _overlaps(run: Run, found: Marks, pair: list[tuple[int, float]]) -> bool:
+def _overlaps(run: Run, marks: Marks, pair: list[tuple[int, float]]) -> bool:
     """Whether the second of two evaluations began before the outcome of the first was known."""
-    if run.records[found.places[0]].key not in OUTCOMES:
+    if run.records[marks.places[0]].key not in OUTCOMES:
         return False
-    starts = marks_of(run, "eval_start", (found.unit,))
-    (known, _), (index, place) = pair
+    starts = marks_of(run, "eval_start", (marks.unit,))
+    (outcome, _), (index, point) = pair
     # Only its first outcome ends an evaluation
-    if starts is None or found.first_at()[place] != index:
+    if starts is None or marks.first_at()[point] != index:
         return False
-    began = starts.first_at().get(place)
-    return began is not None and run.records[began].time_ms < run.records[known].time_ms
+    start = starts.first_at().get(point)
+    return start is not None and run.records[start].time_ms < run.records[outcome].time_ms
 
 
 def _goes_back(_: Context) -> Worth:
@@ -58,9 +58,9 @@ def _block_marks(run: Run) -> Marks | None:
     MLPerf Common logs the number of samples in a block as its samples_count. Other programs log the
     number of samples trained before it, which starts at 0.
     """
-    found = marks_of(run, "block_start", BLOCK)
-    lengths = found is not None and found.unit == "samples_count" and found.values[:1] != [0]
-    return None if lengths else found
+    marks = marks_of(run, "block_start", BLOCK)
+    lengths = marks is not None and marks.unit == "samples_count" and marks.values[:1] != [0]
+    return None if lengths else marks
 
 
 @check(
@@ -92,31 +92,34 @@ def goes_back(run: Run, context: Context) -> Iterator[Violation]:
     keys = ("block_start", "epoch_start")
     # Checkpoints that are evaluated after the run may be in any order
     for key in keys if context.offline else (*keys, outcome_key(run)):
-        found = _block_marks(run) if key == "block_start" else marks_of(run, key)
-        if found is None:
+        marks = _block_marks(run) if key == "block_start" else marks_of(run, key)
+        if marks is None:
             continue
         records = run.records
         # Outcomes in the order of their positions may still have times out of order
-        if found.values == found.ranked:
-            times = [records[index].time_ms for index in found.places if key in OUTCOMES]
+        if marks.values == marks.ranked:
+            times = [records[index].time_ms for index in marks.places if key in OUTCOMES]
             if all(map(le, times, times[1:])):
                 continue
-        marks = sorted(
-            zip(found.places, found.values, strict=True), key=lambda mark: records[mark[0]].time_ms
+        timeline = sorted(
+            zip(marks.places, marks.values, strict=True),
+            key=lambda entry: records[entry[0]].time_ms,
         )
-        backward = (i for i in range(1, len(marks)) if marks[i][1] < marks[i - 1][1])
+        backward = (i for i in range(1, len(timeline)) if timeline[i][1] < timeline[i - 1][1])
         # Evaluations that overlap may end in any order, and are logged in the order they end
-        in_order = found.values == found.ranked
+        in_order = marks.values == marks.ranked
         fault = next(
-            (i for i in backward if in_order or not _overlaps(run, found, marks[i - 1 : i + 1])), 0
+            (i for i in backward if in_order or not _overlaps(run, marks, timeline[i - 1 : i + 1])),
+            0,
         )
         if fault:
-            (_, before), (index, now) = marks[fault - 1], marks[fault]
+            (_, previous), (index, current) = timeline[fault - 1], timeline[fault]
             yield Violation(
                 index,
-                f"{found.unit} of {key} is {show(now)} after {show(before)}; must not decrease",
-                f"at least {show(before)}",
-                now,
+                f"{marks.unit} of {key} is {show(current)} after {show(previous)}; must not "
+                "decrease",
+                f"at least {show(previous)}",
+                current,
                 "count progress from the start of the run, in one unit",
             )
 

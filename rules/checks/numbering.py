@@ -61,8 +61,8 @@ def _counts_epochs(context: Context) -> bool:
 
 def _from_zero(run: Run, key: str) -> Iterator[Violation]:
     for index in run.where.get(key, ())[:1]:
-        found = position(run.records[index], ("epoch_num",))
-        if found is not None and found[1] == 0:
+        epoch = position(run.records[index], ("epoch_num",))
+        if epoch is not None and epoch[1] == 0:
             yield Violation(
                 index,
                 f"epoch_num of the first {key} is 0; must be 1",
@@ -131,21 +131,21 @@ def counts_steps(run: Run, context: Context) -> Iterator[Violation]:
     if schedule is None or schedule.unit != "samples" or batch is None or batch <= 1:
         return
     marks = marks_of(run, outcome_key(run), schedule.positions)
-    points, places = points_of(run, schedule, batch)
+    points, indices = points_of(run, schedule, batch)
     if marks is None or marks.unit != "samples_count" or len(points) < LEAST_STEPS:
         return
-    due = schedule.due(batch)
-    if not due:
+    dues = schedule.due(batch)
+    if not dues:
         return
     # No schedule covers positions below this one
-    least = UNIT_SLIP * due[0].interval
+    minimum = UNIT_SLIP * dues[0].interval
     in_samples = [point * batch for point in points]
-    if not least <= in_samples[-1] < math.inf or schedule.judge(in_samples, batch):
+    if not minimum <= in_samples[-1] < math.inf or schedule.judge(in_samples, batch):
         return
-    if points[-1] >= least and not schedule.judge(points, batch):
+    if points[-1] >= minimum and not schedule.judge(points, batch):
         return
     yield Violation(
-        places[0],
+        indices[0],
         f"samples_count seems to count steps: the first evaluation is at {show(points[0])}, and "
         f"every position is 1/{show(batch)} of the scheduled one, while global_batch_size is "
         f"{show(batch)}; must count samples",

@@ -29,13 +29,13 @@ _GRPO = (at(0, "submission_benchmark", "qwen35_397b_grpo"), at(0, "global_batch_
 
 def _stop_and_passing(run: Run, context: Context) -> tuple[int, int] | None:
     """Indices of a successful run_stop and of the passing evaluation; None without both."""
-    schedule, target, ended = context.schedule, target_of(context), status_of(run)
+    schedule, target, stop = context.schedule, target_of(context), status_of(run)
     if schedule is None or not schedule.stops_at_checkpoint or target is None:
         return None
-    if ended is None or ended[1] != k.SUCCESS:
+    if stop is None or stop[1] != k.SUCCESS:
         return None
-    passing = earliest_passing(run, target)
-    return None if passing is None else (ended[0], passing)
+    evaluation = earliest_passing(run, target)
+    return None if evaluation is None else (stop[0], evaluation)
 
 
 @check(
@@ -65,23 +65,23 @@ def other_checkpoint(run: Run, context: Context) -> Iterator[Violation]:
     Convergence is compared at this checkpoint, and the time of an earlier one would improve the
     score.
     """
-    found = _stop_and_passing(run, context)
-    if found is None:
+    indices = _stop_and_passing(run, context)
+    if indices is None:
         return
-    stop, passing = found
-    reached = position(run.records[passing])
+    stop, evaluation = indices
+    point = position(run.records[evaluation])
     # In the unit of the evaluation: run_stop may state several, or none
-    if reached is None or reached[0] not in metadata_of(run.records[stop]):
+    if point is None or point[0] not in metadata_of(run.records[stop]):
         return
-    stated = position(run.records[stop], reached[:1])
-    if stated is not None and stated != reached:
-        wanted = show(reached[1])
+    stop_point = position(run.records[stop], point[:1])
+    if stop_point is not None and stop_point != point:
+        expected = show(point[1])
         yield Violation(
             stop,
-            f"{stated[0]} of run_stop is {show(stated[1])}; must be {wanted}, the position of the "
-            "first checkpoint that reaches the target",
-            wanted,
-            stated[1],
+            f"{stop_point[0]} of run_stop is {show(stop_point[1])}; must be {expected}, the "
+            "position of the first checkpoint that reaches the target",
+            expected,
+            stop_point[1],
             "log run_stop with the position of that checkpoint and the time at which its weights "
             "were updated",
         )
@@ -116,27 +116,27 @@ def counted_offline(run: Run, context: Context) -> Iterator[Violation]:
     Writing and evaluating the checkpoint is not timed, so run_stop has an earlier time than
     eval_start.
     """
-    found = _stop_and_passing(run, context)
-    if found is None:
+    indices = _stop_and_passing(run, context)
+    if indices is None:
         return
-    stop, passing = found
-    reached = position(run.records[passing])
-    same = [
+    stop, evaluation = indices
+    point = position(run.records[evaluation])
+    starts = [
         run.records[index].time_ms
         for index in run.where.get("eval_start", ())
-        if position(run.records[index]) == reached
+        if position(run.records[index]) == point
     ]
     # Without eval_start, run_stop must not come after the outcome itself
-    began = min(same, default=run.records[passing].time_ms)
-    late = run.records[stop].time_ms - began
-    if late > 0:
+    start = min(starts, default=run.records[evaluation].time_ms)
+    delay = run.records[stop].time_ms - start
+    if delay > 0:
         yield Violation(
             stop,
-            f"run_stop is {minutes(late)} after the start of the evaluation at "
-            f"{where_is(reached)}; must be the time at which the weights of that checkpoint were "
+            f"run_stop is {minutes(delay)} after the start of the evaluation at "
+            f"{where_is(point)}; must be the time at which the weights of that checkpoint were "
             "last updated",
             "before eval_start",
-            late,
+            delay,
             "set time_ms of run_stop to the time at which the weights of that checkpoint were "
             "last updated",
         )

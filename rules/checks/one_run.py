@@ -48,44 +48,51 @@ def starts_of_attempts(run: Run) -> list[int]:
     """The indices of the records at which later runs of the file begin."""
     where = run.where
     # Each attempt repeats the declarations of the first
-    repeated = [key for key in DECLARED & where.keys() if len(where[key]) > 1]
-    if len(repeated) < _FEWEST:
+    repeated_keys = [key for key in DECLARED & where.keys() if len(where[key]) > 1]
+    if len(repeated_keys) < _FEWEST:
         return []
     for pair in _PAIRS:
         if all(len(where.get(key, ())) > 1 for key in pair):
             first, second = sorted(pair, key=lambda key: where[key][0])
-            if found := _restarts(run, where[first], where[second], repeated):
-                return found
+            if restarts := _restarts(run, where[first], where[second], repeated_keys):
+                return restarts
     return []
 
 
 def _restarts(
-    run: Run, firsts: Sequence[int], seconds: Sequence[int], repeated: Sequence[str]
+    run: Run,
+    first_indices: Sequence[int],
+    second_indices: Sequence[int],
+    repeated_keys: Sequence[str],
 ) -> list[int]:
     """Indices at which the first key of a pair is logged again after the second key."""
-    found: list[int] = []
-    since = firsts[0]
-    for index in firsts[1:]:
-        between = any(since < each < index for each in seconds)
-        if between and index < seconds[-1] and _begins_anew(run, since, index, repeated):
-            found.append(index)
-            since = index
-    return found
+    restarts: list[int] = []
+    start = first_indices[0]
+    for index in first_indices[1:]:
+        separated = any(start < second < index for second in second_indices)
+        if (
+            separated
+            and index < second_indices[-1]
+            and _repeats_declarations(run, start, index, repeated_keys)
+        ):
+            restarts.append(index)
+            start = index
+    return restarts
 
 
-def _begins_anew(run: Run, since: int, index: int, repeated: Sequence[str]) -> bool:
+def _repeats_declarations(run: Run, start: int, index: int, repeated_keys: Sequence[str]) -> bool:
     """Whether the declarations of a run from one record on are repeated from another record on."""
     where, records = run.where, run.records
-    declared = [key for key in repeated if any(since <= i < index for i in where[key])]
-    later = sum(where[key][-1] > index for key in declared)
-    if later < max(_FEWEST, len(declared) / 2):
+    declarations = [key for key in repeated_keys if any(start <= i < index for i in where[key])]
+    repeats = sum(where[key][-1] > index for key in declarations)
+    if repeats < max(_FEWEST, len(declarations) / 2):
         return False
-    earlier = records[since:index]
+    attempt = records[start:index]
     # Caches are cleared before a run begins: the record belongs to the later attempt
-    while len(earlier) > 1 and earlier[-1].key == "cache_clear":
-        earlier = earlier[:-1]
-    gap = records[index].time_ms - max(each.time_ms for each in earlier)
-    progressed = any(each.key in _PROGRESS for each in earlier)
+    while len(attempt) > 1 and attempt[-1].key == "cache_clear":
+        attempt = attempt[:-1]
+    gap = records[index].time_ms - max(record.time_ms for record in attempt)
+    progressed = any(record.key in _PROGRESS for record in attempt)
     # Ranks that log one run do so at the same time
     return gap >= (0.0 if progressed else _LEAST_GAP_MS)
 
@@ -124,13 +131,13 @@ def several_attempts(run: Run, _: Context) -> Iterator[Violation]:
     starts = starts_of_attempts(run)
     if not starts:
         return
-    ended = _ended(run.records[: starts[0]])
+    ending = _ended(run.records[: starts[0]])
     lines = ", ".join(str(run.line(index)) for index in starts[1:4])
-    more = f", further runs at line {lines}" if lines else ""
+    further_runs = f", further runs at line {lines}" if lines else ""
     yield Violation(
         starts[0],
         f"this file contains {len(starts) + 1} runs: the second begins at line "
-        f"{run.line(starts[0])}{more}, and the first {ended}; must contain one run",
+        f"{run.line(starts[0])}{further_runs}, and the first {ending}; must contain one run",
         "one run",
         len(starts) + 1,
         "keep only the lines of the run that is submitted: one file for each run",
@@ -155,18 +162,18 @@ def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
     # Loggers of 0.5 and 0.6 wrote lines twice in accepted logs
     if len(starts) < 2 or context.generation != "mllog" or starts_of_attempts(run):
         return
-    times_over = len(starts)
-    for found in run.where.values():
-        if len(found) % times_over:
+    repeats = len(starts)
+    for indices in run.where.values():
+        if len(indices) % repeats:
             return
-        values = Counter(repr(run.records[index].value) for index in found)
-        if any(count % times_over for count in values.values()):
+        values = Counter(repr(run.records[index].value) for index in indices)
+        if any(count % repeats for count in values.values()):
             return
     yield Violation(
-        min(found[1] for found in run.where.values()),
-        f"every record is logged {times_over} times; must be logged once",
+        min(indices[1] for indices in run.where.values()),
+        f"every record is logged {repeats} times; must be logged once",
         "once",
-        times_over,
+        repeats,
         "log from one process only, such as rank 0",
     )
 
@@ -208,14 +215,14 @@ def other_unit(times: Sequence[float]) -> OtherUnit | None:
     """The unit of times that are not milliseconds; None if all may be milliseconds."""
     if not times or (min(times) >= EARLIEST_MS and max(times) <= LATEST_MS):
         return None
-    for unit, least, most, effect in _UNITS:
-        found = [index for index, time in enumerate(times) if least <= time <= most]
-        if not found:
+    for unit, low, high, effect in _UNITS:
+        indices = [index for index, time in enumerate(times) if low <= time <= high]
+        if not indices:
             continue
         span = max(times) - min(times)
         # No time can be this small in a log whose other times are milliseconds since 1970
         if unit != "seconds" or span <= _LONGEST_SPAN or max(times) >= EARLIEST_MS:
-            return OtherUnit(unit, effect, found[0], len(found))
+            return OtherUnit(unit, effect, indices[0], len(indices))
     return None
 
 
@@ -256,22 +263,22 @@ def time_unit(run: Run, context: Context) -> Iterator[Violation]:
     if context.generation != "mllog":
         return
     times = [*map(_time_of, run.records)]
-    found = other_unit(times)
-    if found is not None:
-        where, first = found.first, times[found.first]
-        shown = f"({show(first)}; {found.count} of {len(times)} records)"
-    elif (found := _of_other_clock(run)) is not None:
-        where, first = run.where["run_stop"][-1], times[run.where["run_stop"][-1]]
-        took = first - times[run.where["run_start"][0]]
-        shown = f"(run_stop is {took:.6g} after run_start)"
+    other = other_unit(times)
+    if other is not None:
+        index, time = other.first, times[other.first]
+        evidence = f"({show(time)}; {other.count} of {len(times)} records)"
+    elif (other := _of_other_clock(run)) is not None:
+        index, time = run.where["run_stop"][-1], times[run.where["run_stop"][-1]]
+        duration = time - times[run.where["run_start"][0]]
+        evidence = f"(run_stop is {duration:.6g} after run_start)"
     else:
         return
     yield Violation(
-        where,
-        f"time_ms looks like {found.unit} {shown}: the score would be {found.effect}; "
+        index,
+        f"time_ms looks like {other.unit} {evidence}: the score would be {other.effect}; "
         "must be milliseconds since 1970",
         "milliseconds since 1970",
-        first,
+        time,
         "log time_ms in milliseconds, such as int(time.time() * 1000)",
     )
 
@@ -298,17 +305,17 @@ def _of_other_clock(run: Run) -> OtherUnit | None:
 )
 def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
     """Durations are correct even if the clock is not set, but runs cannot be compared in time."""
-    where = _first_implausible(run)
-    if where is None:
+    index = _first_implausible(run)
+    if index is None:
         return
-    found = run.records[where]
+    record = run.records[index]
     # A time in another unit is reported as such
-    if other_unit([found.time_ms]) is None and _of_other_clock(run) is None:
+    if other_unit([record.time_ms]) is None and _of_other_clock(run) is None:
         yield Violation(
-            where,
-            f"time_ms of {found.key} is {show(found.time_ms)}; must be milliseconds since 1970",
+            index,
+            f"time_ms of {record.key} is {show(record.time_ms)}; must be milliseconds since 1970",
             "milliseconds since 1970",
-            found.time_ms,
+            record.time_ms,
             "set the clock of the system, or correct the unit of time_ms",
         )
 

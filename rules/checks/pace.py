@@ -21,13 +21,13 @@ class Progress:
     def goes_back(self, run: Run, record: Record) -> bool:
         """Whether the position or the time is lower than in an earlier record."""
         # Positions in two units cannot be compared: the first record decides which unit is followed
-        found = position(record, (self.unit,) if self.unit else self.names)
-        if found is None:
+        reading = position(record, (self.unit,) if self.unit else self.names)
+        if reading is None:
             return False
-        self.unit = found[0]
-        back = found[1] < self.highest or record.time_ms < self.latest
-        self.highest, self.latest = max(self.highest, found[1]), max(self.latest, record.time_ms)
-        return back
+        self.unit = reading[0]
+        backward = reading[1] < self.highest or record.time_ms < self.latest
+        self.highest, self.latest = max(self.highest, reading[1]), max(self.latest, record.time_ms)
+        return backward
 
 
 class Grids:
@@ -50,11 +50,11 @@ class Grids:
         # If checkpoints are evaluated in any order, a later evaluation may fill any gap
         if self.schedule is None or self.schedule.offline or self.overlap:
             return False
-        found = position(record, (self.unit,) if self.unit else self.schedule.positions)
+        reading = position(record, (self.unit,) if self.unit else self.schedule.positions)
         # The check itself examines records that this class cannot follow
-        if found is None or self._set_up(run) is None:
+        if reading is None or self._set_up(run) is None:
             return True
-        unit, point = found
+        unit, point = reading
         self.unit = unit
         # A record of another rank about the same evaluation
         if self.count and point == self.last:
@@ -78,7 +78,7 @@ class Grids:
         outcomes = marks_of(run, outcome_key(run), (self.unit,))
         if starts is None or outcomes is None:
             return False
-        return any(at < point for _, at in starts.not_among(outcomes))
+        return any(start < point for _, start in starts.not_among(outcomes))
 
     def _set_up(self, run: Run) -> list[Due] | None:
         if self.dues is None and self.schedule is not None:
@@ -94,7 +94,7 @@ class Grids:
             return not self.schedule.first_is_off(point, due)
         if self.schedule.bad_intervals([self.last, point], due):
             return False
-        way = point - self.first
+        distance = point - self.first
         return self.schedule.often or (
-            abs(way - self.count * due.interval) <= max(due.slack, DRIFT * way)
+            abs(distance - self.count * due.interval) <= max(due.slack, DRIFT * distance)
         )

@@ -54,8 +54,8 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
 
     One interval may be open when the run stops. Many accepted logs leave more open.
     """
-    for name, begins, ends in INTERVALS:
-        starts, stops = run.where.get(begins, []), run.where.get(ends, [])
+    for name, start_key, stop_key in INTERVALS:
+        starts, stops = run.where.get(start_key, []), run.where.get(stop_key, [])
         if len(starts) - len(stops) > 1:
             yield Violation(
                 starts[-1],
@@ -90,8 +90,8 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
 )
 def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
     """An interval without a start cannot be measured."""
-    for name, begins, ends in INTERVALS:
-        starts, stops = run.where.get(begins, []), run.where.get(ends, [])
+    for name, start_key, stop_key in INTERVALS:
+        starts, stops = run.where.get(start_key, []), run.where.get(stop_key, [])
         # A log without any start marks only the ends: none of its stops is excessive
         if len(stops) > len(starts) > 0:
             yield Violation(
@@ -131,16 +131,16 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
     # Positions in two units cannot be matched
     if starts is None or outcomes is None or starts.unit != outcomes.unit or context.offline:
         return
-    lost = outcomes.not_among(starts)
+    unmatched = outcomes.not_among(starts)
     # Some logs count the samples of eval_start differently: then no outcome has a start
-    if lost and len(lost) < len(outcomes.values):
+    if unmatched and len(unmatched) < len(outcomes.values):
         yield Violation(
-            lost[0][0],
-            f"{key} is logged at {where_is((outcomes.unit, lost[0][1]))}, where no eval_start is "
-            f"logged ({len(lost)} of {len(outcomes.values)} evaluations); must belong to an "
-            "evaluation that was started",
+            unmatched[0][0],
+            f"{key} is logged at {where_is((outcomes.unit, unmatched[0][1]))}, where no eval_start "
+            f"is logged ({len(unmatched)} of {len(outcomes.values)} evaluations); must belong to "
+            "an evaluation that was started",
             "the position of an eval_start",
-            lost[0][1],
+            unmatched[0][1],
             "give eval_start and the outcome of one evaluation the same position",
         )
 
@@ -178,24 +178,24 @@ def without_outcome(run: Run, context: Context) -> Iterator[Violation]:
     starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
     if starts is None or outcomes is None or starts.unit != outcomes.unit or context.offline:
         return
-    lost = starts.not_among(outcomes)
+    missing = starts.not_among(outcomes)
     # An outcome at another position is not missing: `pairing.unstarted-evaluation` reports it
-    if lost and outcomes.not_among(starts):
+    if missing and outcomes.not_among(starts):
         return
-    stops = marks_of(run, "eval_stop") if lost else None
+    stops = marks_of(run, "eval_stop") if missing else None
     if stops is None or stops.unit != starts.unit:
         return
-    ended = {*stops.values}
-    lost = [each for each in lost if each[1] in ended]
+    stop_positions = {*stops.values}
+    missing = [mark for mark in missing if mark[1] in stop_positions]
     # Some logs count the samples of eval_start differently: then no start has an outcome
-    if lost and len(lost) < len(starts.values):
+    if missing and len(missing) < len(starts.values):
         yield Violation(
-            lost[0][0],
-            f"no {key} is logged for the evaluation at {where_is((starts.unit, lost[0][1]))} "
-            f"({len(lost)} of {len(starts.values)} evaluations), which began and ended; must be "
+            missing[0][0],
+            f"no {key} is logged for the evaluation at {where_is((starts.unit, missing[0][1]))} "
+            f"({len(missing)} of {len(starts.values)} evaluations), which began and ended; must be "
             "logged for each",
             f"{key} at the position of each eval_start",
-            len(lost),
+            len(missing),
             f"log {key} between eval_start and eval_stop of every evaluation",
         )
 
@@ -250,13 +250,13 @@ def block_positions(run: Run, _: Context) -> Iterator[Violation]:
 def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> Iterator[Violation]:
     if starts is None or stops is None or starts.unit != stops.unit:
         return
-    lost = stops.not_among(starts)
-    if lost:
-        unit, (index, value) = stops.unit, lost[0]
+    unmatched = stops.not_among(starts)
+    if unmatched:
+        unit, (index, value) = stops.unit, unmatched[0]
         yield Violation(
             index,
-            f"{unit} of {name}_stop is {show(value)}, which no {name}_start has ({len(lost)} of "
-            f"{len(stops.values)} records); must equal the {unit} of its {name}_start",
+            f"{unit} of {name}_stop is {show(value)}, which no {name}_start has ({len(unmatched)} "
+            f"of {len(stops.values)} records); must equal the {unit} of its {name}_start",
             f"{unit} of a {name}_start",
             value,
             f"give {name}_start and {name}_stop of one {name} the same {unit}",
@@ -290,21 +290,20 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
     stops = run.where.get("run_stop")
     if not stops or context.offline:
         return
-    stated = metadata_of(run.records[stops[0]])
-    places = evaluations_before(run, stops[0])
-    found = position(run.records[places[-1]]) if places else None
-    if found is None or found[0] not in stated:
+    metadata = metadata_of(run.records[stops[0]])
+    indices = evaluations_before(run, stops[0])
+    point = position(run.records[indices[-1]]) if indices else None
+    if point is None or point[0] not in metadata:
         return
     # In the unit of the evaluation: run_stop may state several
-    final = position(run.records[stops[0]], found[:1])
-    if final is not None and abs(final[1] - found[1]) > _a_batch(run, found[0]):
-        wanted = show(found[1])
+    final = position(run.records[stops[0]], point[:1])
+    if final is not None and abs(final[1] - point[1]) > _a_batch(run, point[0]):
+        expected = show(point[1])
         yield Violation(
             stops[0],
-            f"{final[0]} of run_stop is {show(final[1])}; must be {wanted}, the position of the "
-            "last "
-            "evaluation",
-            wanted,
+            f"{final[0]} of run_stop is {show(final[1])}; must be {expected}, the position of the "
+            "last evaluation",
+            expected,
             final[1],
             "log in run_stop the position of the evaluation that ended the run",
         )

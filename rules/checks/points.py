@@ -58,9 +58,9 @@ def members_for(unit: str) -> tuple[str, ...]:
     return (first, *(name for name in POSITIONS if name != first))
 
 
-def where_is(at: tuple[str, float] | None) -> str:
+def where_is(point: tuple[str, float] | None) -> str:
     """A position in the wording of messages."""
-    return "an earlier evaluation" if at is None else f"{at[0]} {show(at[1])}"
+    return "an earlier evaluation" if point is None else f"{point[0]} {show(point[1])}"
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -83,46 +83,46 @@ class Marks(msgspec.Struct, frozen=True):
         """(index, position) of the records whose position is not among the others."""
         if self.values == others.values:  # nearly always true, and faster to test
             return []
-        lost = {*self.values} - {*others.values}
-        if not lost:
+        missing = {*self.values} - {*others.values}
+        if not missing:
             return []
         marks = zip(self.places, self.values, strict=True)
-        return [(index, value) for index, value in marks if value in lost]
+        return [(index, value) for index, value in marks if value in missing]
 
 
 def marks_of(run: Run, key: str, names: tuple[str, ...] = POSITIONS) -> Marks | None:
     """The positions in the records of a key, read from the member that the first record has."""
-    known = ("marks", key, names)
-    if known not in run.memo:
-        run.memo[known] = _read_marks(run, key, names)
-    marks: Marks | None = run.memo[known]
+    memo_key = ("marks", key, names)
+    if memo_key not in run.memo:
+        run.memo[memo_key] = _read_marks(run, key, names)
+    marks: Marks | None = run.memo[memo_key]
     return marks
 
 
 def _read_marks(run: Run, key: str, names: tuple[str, ...]) -> Marks | None:
-    found = run.where.get(key)
-    at = position(run.records[found[0]], names) if found else None
-    if not found or at is None:
+    indices = run.where.get(key)
+    point = position(run.records[indices[0]], names) if indices else None
+    if not indices or point is None:
         return None
-    records, name = run.records, at[0]
+    records, name = run.records, point[0]
     try:
         # Nearly always every record has the member as a plain number.
-        values = [records[index].metadata[name] for index in found]
+        values = [records[index].metadata[name] for index in indices]
         # By exact type, because isinstance would accept true and false as numbers
         if {*map(type, values)} <= _PLAIN:
             ranked = sorted(values)
             if ranked[0] > -EXACT and ranked[-1] < EXACT:
-                return Marks(name, found, values, ranked)
+                return Marks(name, indices, values, ranked)
     # A member may be missing, and metadata need not be an object
     except (KeyError, TypeError, IndexError):
         pass
-    places, values = [], []
-    for index in found:
+    usable_indices, values = [], []
+    for index in indices:
         value = as_number(metadata_of(records[index]).get(name))
         if value is not None:
-            places.append(index)
+            usable_indices.append(index)
             values.append(value)
-    return Marks(name, places, values, sorted(values))
+    return Marks(name, usable_indices, values, sorted(values))
 
 
 def target_of(context: Context) -> Row | None:
@@ -132,28 +132,28 @@ def target_of(context: Context) -> Row | None:
     return context.benchmark.quality
 
 
-def evaluations_before(run: Run, place: int) -> list[int]:
+def evaluations_before(run: Run, index: int) -> list[int]:
     """The evaluations that are logged before a record."""
-    places = evaluations(run)
-    return places[: bisect_left(places, place)]
+    indices = evaluations(run)
+    return indices[: bisect_left(indices, index)]
 
 
-def first_passing(run: Run, target: Row, places: Sequence[int]) -> int | None:
+def first_passing(run: Run, target: Row, indices: Sequence[int]) -> int | None:
     """The first of the evaluations at these places that reaches the target."""
     if target.name != outcome_key(run):
-        return next((index for index in places if target.reached(run, index)), None)
+        return next((index for index in indices if target.reached(run, index)), None)
     first = target.first_reached(run)
-    return first if first is not None and places and first <= places[-1] else None
+    return first if first is not None and indices and first <= indices[-1] else None
 
 
 def earliest_passing(run: Run, target: Row) -> int | None:
     """The evaluation that reaches the target with the least training, wherever it is in the log."""
-    found: list[tuple[float, int]] = []
+    candidates: list[tuple[float, int]] = []
     for index in evaluations(run):
-        at = position(run.records[index])
-        if at is not None and target.reached(run, index):
-            found.append((at[1], index))
-    return min(found, default=(0.0, None))[1]
+        point = position(run.records[index])
+        if point is not None and target.reached(run, index):
+            candidates.append((point[1], index))
+    return min(candidates, default=(0.0, None))[1]
 
 
 def times(run: Run, key: str) -> list[float]:

@@ -50,15 +50,15 @@ def rounded_down(run: Run, context: Context) -> Iterator[Violation]:
     schedule, batch = context.schedule, run.number(k.GLOBAL_BATCH_SIZE.name)
     if schedule is None or batch is None or batch <= 0:
         return
-    points, places = points_of(run, schedule, batch)
-    gaps = {later - point for point, later in pairwise(points)}
+    points, indices = points_of(run, schedule, batch)
+    gaps = {next_point - point for point, next_point in pairwise(points)}
     if len(gaps) != 1:
         return
     gap, dues = gaps.pop(), [due for due in schedule.due(batch) if due.unit == "samples"]
     due = next((due for due in dues if gap == due.interval - batch), None)
-    if due is not None and all(each.interval != gap for each in dues):
+    if due is not None and all(other.interval != gap for other in dues):
         yield Violation(
-            places[0],
+            indices[0],
             f"evaluations come every {show(gap)} samples, rounded down to whole batches; must be "
             f"every {show(due.interval)} samples",
             f"{show(due.interval)} samples",

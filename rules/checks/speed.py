@@ -79,54 +79,54 @@ def _course(run: Run, context: Context) -> Course | None:
     # A generation of MiniGo plays and trains in turns, so its intervals are not equal parts
     if schedule is not None and schedule.offline and schedule.unit == "epochs":
         return None
-    ended = float("inf") if stop is None else stop.time_ms
+    end_ms = float("inf") if stop is None else stop.time_ms
     training = (("block_start", _BLOCK), ("epoch_start", POSITIONS))
-    evaluated = (("eval_start", POSITIONS),)
-    keys = training if context.offline else (*evaluated, *training, (outcome_key(run), POSITIONS))
+    evaluation = (("eval_start", POSITIONS),)
+    keys = training if context.offline else (*evaluation, *training, (outcome_key(run), POSITIONS))
     for key, names in keys:
         # There is one record more than there are intervals
-        places = run.where.get(key, ())
-        if len(places) > LEAST_INTERVALS:
-            if _even(run, places):  # true of most logs, and faster than making a course
+        indices = run.where.get(key, ())
+        if len(indices) > LEAST_INTERVALS:
+            if _even(run, indices):  # true of most logs, and faster than making a course
                 return None
-            course = _of(run, key, names, ended)
+            course = _of(run, key, names, end_ms)
             if course is not None:
                 return course
     return None
 
 
-def _even(run: Run, places: Sequence[int]) -> bool:
+def _even(run: Run, indices: Sequence[int]) -> bool:
     """Whether the times between records are so even that no speed is an outlier.
 
     Only times are compared, because the schedule check verifies that the positions are even.
     """
     records = run.records
-    times = [records[index].time_ms for index in places]
+    times = [records[index].time_ms for index in indices]
     gaps: list[float] = [*map(sub, times[1:], times)]
     return 0 < max(gaps) <= CHANGE * min(gaps)
 
 
-def _of(run: Run, key: str, names: tuple[str, ...], ended: float) -> Course | None:
+def _of(run: Run, key: str, names: tuple[str, ...], end_ms: float) -> Course | None:
     marks = marks_of(run, key, names)
     if marks is None:
         return None
-    records, places, positions = run.records, marks.places, marks.values
+    records, indices, positions = run.records, marks.places, marks.values
     if positions != marks.ranked or 0 in map(sub, positions[1:], positions):
         # Ranks repeat a mark: each position counts once, at its first record
-        firsts = sorted(marks.first_at().items())
-        positions, places = [p for p, _ in firsts], [i for _, i in firsts]
-    times = [records[index].time_ms for index in places]
+        first_marks = sorted(marks.first_at().items())
+        positions, indices = [p for p, _ in first_marks], [i for _, i in first_marks]
+    times = [records[index].time_ms for index in indices]
     # Public logs continue after run_stop; another check reports times out of order
-    if times[-1] > ended:
-        last = sum(time <= ended for time in times)
-        places, positions, times = places[:last], positions[:last], times[:last]
+    if times[-1] > end_ms:
+        last = sum(time <= end_ms for time in times)
+        indices, positions, times = indices[:last], positions[:last], times[:last]
     if len(times) <= LEAST_INTERVALS or not all(map(lt, times, times[1:])):
         return None
     # Only operators, because this runs for every log
     paces = [*map(truediv, map(sub, times[1:], times), map(sub, positions[1:], positions))]
     ranked = sorted(paces)
-    usual = ranked[len(ranked) // 2]
-    return Course(marks.unit, places, positions, times, paces, usual, ranked[0])
+    median = ranked[len(ranked) // 2]
+    return Course(marks.unit, indices, positions, times, paces, median, ranked[0])
 
 
 def _median(values: Sequence[float]) -> float:
@@ -171,17 +171,18 @@ def cut_interval(run: Run, context: Context) -> Iterator[Violation]:
     course = course_of(run, context)
     if course is None or course.fastest >= CUT * course.usual or _falls(course.paces):
         return
-    worst = min(range(len(course.paces)), key=course.paces.__getitem__)
-    took = course.times[worst + 1] - course.times[worst]
-    usual = course.usual * (course.positions[worst + 1] - course.positions[worst])
-    if usual - took >= LEAST_MISSING_MS:
-        index = course.places[worst + 1]
+    shortest = min(range(len(course.paces)), key=course.paces.__getitem__)
+    actual = course.times[shortest + 1] - course.times[shortest]
+    median = course.usual * (course.positions[shortest + 1] - course.positions[shortest])
+    if median - actual >= LEAST_MISSING_MS:
+        index = course.places[shortest + 1]
         yield Violation(
             index,
-            f"the interval up to {course.unit} {show(course.positions[worst + 1])} takes "
-            f"{minutes(took)}, while {minutes(usual)} is usual in this run; must be timed in full",
-            f"about {minutes(usual)}",
-            took,
+            f"the interval up to {course.unit} {show(course.positions[shortest + 1])} takes "
+            f"{minutes(actual)}, while {minutes(median)} is usual in this run; must be timed in "
+            "full",
+            f"about {minutes(median)}",
+            actual,
             "log all of the run by one clock, and submit the log as it was written",
         )
 
@@ -209,13 +210,15 @@ def changes(run: Run, context: Context) -> Iterator[Violation]:
     half = len(course.paces) // 2
     first, second = _median(course.paces[:half]), _median(course.paces[-half:])
     if max(first, second) > CHANGE * min(first, second):
-        more, word = (second / first, "slower") if second > first else (first / second, "faster")
+        factor, direction = (
+            (second / first, "slower") if second > first else (first / second, "faster")
+        )
         yield Violation(
             course.places[-half],
-            f"from {course.unit} {show(course.positions[-half])} on, the run is {more:.3g} times "
-            f"{word} than before; must keep one speed, or have a reason",
+            f"from {course.unit} {show(course.positions[-half])} on, the run is {factor:.3g} times "
+            f"{direction} than before; must keep one speed, or have a reason",
             f"less than {CHANGE:g} times",
-            round(more, 3),
+            round(factor, 3),
             "find out what changed, such as nodes, clocks or storage, and be ready to explain it",
         )
 
@@ -243,41 +246,41 @@ def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
     Intervals may be longer than the throughput implies, because they include evaluation. The last
     interval is usually incomplete.
     """
-    places = run.where.get("tracked_stats", [])
-    if len(places) < LEAST_INTERVALS + 2:
+    indices = run.where.get("tracked_stats", [])
+    if len(indices) < LEAST_INTERVALS + 2:
         return
     records = run.records
-    first = records[places[0]].value
+    first = records[indices[0]].value
     if type(first) is not dict or "throughput" not in first:
         return
-    sample = places[:: 1 + len(places) // MOST_SAMPLED]
+    sample = indices[:: 1 + len(indices) // MOST_SAMPLED]
     if _even(run, sample[:-1]):
         return
-    done = _throughputs(run, sample)
+    throughputs = _throughputs(run, sample)
     spans = [
         (after[0], span, after[3] * span / distance)
-        for before, after in pairwise(done)
+        for before, after in pairwise(throughputs)
         if (span := after[1] - before[1]) > 0 and (distance := after[2] - before[2]) > 0
     ][:-1]
     if len(spans) < LEAST_INTERVALS:
         return
-    if _is_running_mean(run, done):
+    if _is_running_mean(run, throughputs):
         return
-    usual = _median([worked for _, _, worked in spans])
-    index, span, worked = min(spans, key=lambda each: each[2])
-    if 0 < worked < CUT * usual and span * (usual / worked - 1) >= LEAST_MISSING_MS:
-        needed = span * usual / worked
+    median = _median([ratio for _, _, ratio in spans])
+    index, span, ratio = min(spans, key=lambda entry: entry[2])
+    if 0 < ratio < CUT * median and span * (median / ratio - 1) >= LEAST_MISSING_MS:
+        expected = span * median / ratio
         yield Violation(
             index,
             f"the interval up to this record takes {minutes(span)} by the clock, and about "
-            f"{minutes(needed)} by its throughput; must agree, as in the other intervals",
-            f"about {minutes(needed)}",
+            f"{minutes(expected)} by its throughput; must agree, as in the other intervals",
+            f"about {minutes(expected)}",
             span,
             "log all of the run by one clock, and submit the log as it was written",
         )
 
 
-def _is_running_mean(run: Run, done: Sequence[tuple[int, float, float, float]]) -> bool:
+def _is_running_mean(run: Run, throughputs: Sequence[tuple[int, float, float, float]]) -> bool:
     """Whether throughput times the time since run_start equals the position, in each interval.
 
     Then it is the mean of the run so far, which says little about a single interval.
@@ -285,29 +288,31 @@ def _is_running_mean(run: Run, done: Sequence[tuple[int, float, float, float]]) 
     start = run.first("run_start")
     if start is None:
         return False
-    totals = [(value * (time - start.time_ms), position) for _, time, position, value in done]
+    totals = [
+        (value * (time - start.time_ms), position) for _, time, position, value in throughputs
+    ]
     rates = [
         (after[0] - before[0]) / distance
         for before, after in pairwise(totals)
         if (distance := after[1] - before[1]) > 0
     ]
-    usual = _median(rates)
-    return all(usual < EVEN * rate and rate < EVEN * usual for rate in rates)
+    median = _median(rates)
+    return all(median < EVEN * rate and rate < EVEN * median for rate in rates)
 
 
-def _throughputs(run: Run, places: Sequence[int]) -> list[tuple[int, float, float, float]]:
+def _throughputs(run: Run, indices: Sequence[int]) -> list[tuple[int, float, float, float]]:
     """(index, time, position, throughput) of the records that have them, in one unit."""
     records = run.records
-    stated = metadata_of(records[places[0]])
-    unit = next((name for name in _TRACKED if as_number(stated.get(name)) is not None), "")
-    found = []
-    for record, index in [(records[index], index) for index in places]:
-        said, metadata = record.value, record.metadata
-        if type(said) is dict and type(metadata) is dict:
-            value, position = as_number(said.get("throughput")), as_number(metadata.get(unit))
+    first_metadata = metadata_of(records[indices[0]])
+    unit = next((name for name in _TRACKED if as_number(first_metadata.get(name)) is not None), "")
+    throughputs = []
+    for record, index in [(records[index], index) for index in indices]:
+        statistics, metadata = record.value, record.metadata
+        if type(statistics) is dict and type(metadata) is dict:
+            value, position = as_number(statistics.get("throughput")), as_number(metadata.get(unit))
             if value and position is not None:
-                found.append((index, record.time_ms, position, value))
-    return found
+                throughputs.append((index, record.time_ms, position, value))
+    return throughputs
 
 
 CHECKS = (cut_interval, changes, throughput_disagrees)

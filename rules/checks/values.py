@@ -72,9 +72,9 @@ def _odd_numbers(value: Any) -> bool:
     )
 
 
-def of_all(bad: list[int], found: list[int]) -> str:
+def of_all(faults: list[int], indices: list[int]) -> str:
     """The number of bad records, if the key has more than one record."""
-    return f" ({len(bad)} of {len(found)} records)" if len(found) > 1 else ""
+    return f" ({len(faults)} of {len(indices)} records)" if len(indices) > 1 else ""
 
 
 def _odd(_: Run, record: Record) -> bool:
@@ -99,14 +99,15 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
     if run.plain_json:
         return
     records = run.records
-    for key, found in run.where.items():
+    for key, indices in run.where.items():
         if key in COMPARED:
-            bad = [i for i in found if _odd_numbers(records[i].value)]
-            if bad:
-                value = records[bad[0]].value
+            faults = [i for i in indices if _odd_numbers(records[i].value)]
+            if faults:
+                value = records[faults[0]].value
                 yield Violation(
-                    bad[0],
-                    f"{key} is {show_logged(value)}{of_all(bad, found)}; must be a finite number",
+                    faults[0],
+                    f"{key} is {show_logged(value)}{of_all(faults, indices)}; must be a finite "
+                    "number",
                     "a finite number",
                     show_logged(value),
                     f"find out why {key} is not a number",
@@ -126,13 +127,13 @@ def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
 
     If the standard key is logged as well, the other key is a separate one.
     """
-    for key, meant in _misspelt(tuple(run.where)):
+    for key, standard in _misspelt(tuple(run.where)):
         yield Violation(
             run.where[key][0],
-            f"the key is {show(key)}; must be {meant} if that key is intended",
-            meant,
+            f"the key is {show(key)}; must be {standard} if that key is intended",
+            standard,
             key,
-            f"log it as {meant}",
+            f"log it as {standard}",
         )
 
 
@@ -140,7 +141,9 @@ def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
 def _misspelt(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """(key, the standard key that it resembles); all runs of one program log the same keys."""
     unknown = [(key, k.nearest(key)) for key in keys if key not in k.ALL]
-    return tuple((key, meant.name) for key, meant in unknown if meant and meant.name not in keys)
+    return tuple(
+        (key, standard.name) for key, standard in unknown if standard and standard.name not in keys
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -204,50 +207,50 @@ def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
     if context.generation != "mllog":
         return
     records = run.records
-    for key, found in run.where.items():
+    for key, indices in run.where.items():
         # Nearly always all are numbers, and testing all at once is faster
         if key not in _WITH_TYPE:
             continue
-        if not {type(records[index].value) for index in found} <= _PLAIN:
+        if not {type(records[index].value) for index in indices} <= _PLAIN:
             # One finding per key: thousands of records may have the same fault
-            values = {index: records[index].value for index in found}
-            parted = key not in OUTCOMES or _in_parts(context)
-            bad = [
+            values = {index: records[index].value for index in indices}
+            allows_parts = key not in OUTCOMES or _in_parts(context)
+            faults = [
                 index
                 for index, value in values.items()
                 if not _typed(key, value)
-                or not (parted or type(value) is not dict or _odd_numbers(value))
+                or not (allows_parts or type(value) is not dict or _odd_numbers(value))
             ]
-            if bad:
-                yield _not_a_number(bad, found, key, records[bad[0]].value)
+            if faults:
+                yield _not_a_number(faults, indices, key, records[faults[0]].value)
         if key in OUTCOMES:
-            yield from _wrong_positions(run, key, found)
+            yield from _wrong_positions(run, key, indices)
 
 
 def _in_parts(context: Context) -> bool:
     """Whether the quality of the benchmark may be an object of numbers."""
     quality = None if context.benchmark is None else context.benchmark.quality
-    return quality is None or any(isinstance(each, part) for each in quality.some)
+    return quality is None or any(isinstance(constraint, part) for constraint in quality.some)
 
 
-def _not_a_number(bad: list[int], found: list[int], what: str, value: Any) -> Violation:
-    known = k.known(what)
+def _not_a_number(faults: list[int], indices: list[int], label: str, value: Any) -> Violation:
+    key = k.known(label)
     return Violation(
-        bad[0],
-        f"{what} is {show_logged(value)}{_kind(value)}{of_all(bad, found)}; must be a number",
+        faults[0],
+        f"{label} is {show_logged(value)}{_kind(value)}{of_all(faults, indices)}; must be a number",
         "a number",
         show_logged(value),
-        f"log {what} as a number{_advice(value)}" + (f": {known.meaning}" if known else ""),
+        f"log {label} as a number{_advice(value)}" + (f": {key.meaning}" if key else ""),
     )
 
 
-def _wrong_positions(run: Run, key: str, found: list[int]) -> Iterator[Violation]:
+def _wrong_positions(run: Run, key: str, indices: list[int]) -> Iterator[Violation]:
     """Outcomes whose metadata give a training position that is not a number."""
     for name in POSITIONS:
-        bad = [index for index in found if _odd_position(run.records[index], name)]
-        if bad:
-            value = metadata_of(run.records[bad[0]])[name]
-            yield _not_a_number(bad, found, f"{name} of {key}", value)
+        faults = [index for index in indices if _odd_position(run.records[index], name)]
+        if faults:
+            value = metadata_of(run.records[faults[0]])[name]
+            yield _not_a_number(faults, indices, f"{name} of {key}", value)
 
 
 @check(
@@ -261,12 +264,12 @@ def _wrong_positions(run: Run, key: str, found: list[int]) -> Iterator[Violation
 def not_whole(run: Run, _: Context) -> Iterator[Violation]:
     """A step cannot train on half a sample: a fraction is a mistake, or a quotient was logged."""
     for key in COUNTS.intersection(run.where):
-        found = run.where[key]
-        bad = [index for index in found if _fraction(run, run.records[index])]
-        if bad:
-            value = run.records[bad[0]].value
+        indices = run.where[key]
+        faults = [index for index in indices if _fraction(run, run.records[index])]
+        if faults:
+            value = run.records[faults[0]].value
             yield Violation(
-                bad[0],
+                faults[0],
                 f"{key} is {show_logged(value)}; must be a whole number",
                 "a whole number",
                 value,
@@ -301,23 +304,23 @@ def wrong_event_type(run: Run, context: Context) -> Iterator[Violation]:
     """
     if context.generation != "mllog":
         return
-    records, wrong = run.records, []
+    records, faults = run.records, []
     where = run.where
     for key in _EVENT_TYPES.keys() & where.keys():
         # The records of a key come from one call: the first represents all of them
-        given, wanted = records[where[key][0]].event_type, _EVENT_TYPES[key]
-        if given != wanted and given is not None:
-            wrong.append((where[key][0], key, given, wanted))
-    if wrong:
-        wrong.sort(key=itemgetter(0))
-        index, key, given, wanted = wrong[0]
-        others = ", ".join(name for _, name, _, _ in wrong[1:])
+        actual, expected = records[where[key][0]].event_type, _EVENT_TYPES[key]
+        if actual != expected and actual is not None:
+            faults.append((where[key][0], key, actual, expected))
+    if faults:
+        faults.sort(key=itemgetter(0))
+        index, key, actual, expected = faults[0]
+        other_keys = ", ".join(name for _, name, _, _ in faults[1:])
         yield Violation(
             index,
-            f"the event_type of {key} is {show(given)}; must be {wanted}"
-            + (f" (also wrong: {others})" if others else ""),
-            wanted,
-            show(given),
+            f"the event_type of {key} is {show(actual)}; must be {expected}"
+            + (f" (also wrong: {other_keys})" if other_keys else ""),
+            expected,
+            show(actual),
             "log a beginning with the start() call of the logger and an end with its end() call",
         )
 

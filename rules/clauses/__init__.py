@@ -57,10 +57,10 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 
     def section(self, heading: str) -> str:
         """The heading as written in the document; raises UnknownSection."""
-        found = self._headings.get(self.aliases.get(heading, heading).casefold())
-        if found is None:
+        section = self._headings.get(self.aliases.get(heading, heading).casefold())
+        if section is None:
             raise UnknownSection(f"{self.name} has no section {heading!r}")
-        return found
+        return section
 
     @cached_property
     def _headings(self) -> dict[str, str]:
@@ -72,19 +72,19 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 @cache
 def documents() -> Mapping[str, Document]:
     """Every document by its name in citations; raises ValueError for a faulty data file."""
-    found = (_read(name) for name in FILES)
-    return {document.name: document for document in found}
+    contents = (_read(name) for name in FILES)
+    return {document.name: document for document in contents}
 
 
 def _read(name: str) -> Document:
     data: dict[str, Any] = tomllib.loads(read_beside(__spec__, f"{name}.toml").decode())
-    head = {key: data.pop(key) for key in ("title", "numbers", "aliases")}
+    fields = {key: data.pop(key) for key in ("title", "numbers", "aliases")}
     return Document(
         name=data.pop("document"),
         numbered_in=data.pop("numbered_in", ""),
         # The remaining members are tables, one for each clause
         clauses=msgspec.convert(data, dict[str, Clause]),
-        **head,
+        **fields,
     )
 
 
@@ -93,7 +93,7 @@ def cited(text: str) -> list[tuple[str, str]]:
 
     `training rules of 0.6` means the training rules. Raises UnknownSection.
     """
-    return [_section(each) for each in text.split("; ")]
+    return [_section(citation) for citation in text.split("; ")]
 
 
 def _section(text: str) -> tuple[str, str]:

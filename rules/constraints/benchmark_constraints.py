@@ -111,8 +111,8 @@ class by_batch_size(Constraint, frozen=True):
     bands: tuple[tuple[int, int, tuple[float, ...]], ...]
 
     def test(self, value: Any, run: Run) -> bool:
-        allowed = self._allowed(run)
-        return not allowed or any(math.isclose(value, one) for one in allowed)
+        values = self._allowed(run)
+        return not values or any(math.isclose(value, candidate) for candidate in values)
 
     def text(self) -> str:
         return "; ".join(
@@ -121,8 +121,8 @@ class by_batch_size(Constraint, frozen=True):
         )
 
     def only_value(self, run: Run) -> Any:
-        allowed = self._allowed(run)
-        return allowed[0] if len(allowed) == 1 else None
+        values = self._allowed(run)
+        return values[0] if len(values) == 1 else None
 
     def _allowed(self, run: Run) -> tuple[float, ...]:
         """The values of the first band that contains the batch size; none outside all bands."""
@@ -167,12 +167,15 @@ class stretched(Constraint, frozen=True):
         if self.batch:
             scale, slack = self.batch / run.logged("global_batch_size"), 1.0
         tenths = round((value[0] / (self.boundaries[0] * scale) - 1) * 10)
-        due = [boundary * scale * (1 + tenths / 10) for boundary in self.boundaries]
+        boundaries = [boundary * scale * (1 + tenths / 10) for boundary in self.boundaries]
         return (
             # At -10 every boundary would be 0 and any schedule of zeros would pass
             tenths > -10
-            and len(value) == len(due)
-            and all(abs(given - wanted) <= slack for given, wanted in zip(value, due, strict=True))
+            and len(value) == len(boundaries)
+            and all(
+                abs(actual - expected) <= slack
+                for actual, expected in zip(value, boundaries, strict=True)
+            )
         )
 
     def text(self) -> str:
@@ -251,11 +254,11 @@ class init_longer_for(init_within, frozen=True):
     looks_up: ClassVar[tuple[str, ...]] = ("submission_division", "submission_benchmark")
 
     def limit(self, run: Run) -> float:
-        usual = init_within.limit(self, run)
+        limit = init_within.limit(self, run)
         # The limit of the open division exceeds the extended limit of any benchmark
-        if usual == self.closed and run.value("submission_benchmark") == self.benchmark:
+        if limit == self.closed and run.value("submission_benchmark") == self.benchmark:
             return self.minutes
-        return usual
+        return limit
 
     def text(self) -> str:
         return f"{init_within.text(self)}; {self.minutes:g} minutes for {self.benchmark} (closed)"

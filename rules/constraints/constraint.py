@@ -46,7 +46,7 @@ class Constraint(msgspec.Struct, frozen=True):
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         """The positions of the records that do not obey, or that cannot be tested."""
-        failed = []
+        failures = []
         records, holds = run.records, self.holds
         for index in positions:
             run.position = index
@@ -56,8 +56,8 @@ class Constraint(msgspec.Struct, frozen=True):
                 # The official verifier counts an exception in a check as a violation
                 obeys = False
             if not obeys:
-                failed.append(index)
-        return failed
+                failures.append(index)
+        return failures
 
     # --- in words ---
 
@@ -90,13 +90,13 @@ class Constraint(msgspec.Struct, frozen=True):
 
     def needs(self) -> tuple[str, ...]:
         """The keys that it looks up; its verdict is not final until they are logged."""
-        found = [*self.looks_up]
+        keys = [*self.looks_up]
         for part in self.parts():
             if isinstance(part, Formula):
-                found += part.needs
+                keys += part.needs
             elif isinstance(part, Constraint):
-                found += part.needs()
-        return tuple(dict.fromkeys(found))
+                keys += part.needs()
+        return tuple(dict.fromkeys(keys))
 
     # --- values ---
 
@@ -139,7 +139,7 @@ def _flat(value: Any) -> Iterator[Any]:
 
 def needs_of(constraints: Iterable[Constraint]) -> frozenset[str]:
     """The keys that any of the constraints looks up."""
-    return frozenset(key for each in constraints for key in each.needs())
+    return frozenset(key for constraint in constraints for key in constraint.needs())
 
 
 def near(value: Any) -> Iterator[Any]:

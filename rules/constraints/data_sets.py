@@ -45,22 +45,22 @@ class samples_of(Constraint, frozen=True):  # noqa: N801 - a word of the tables
         )
 
     def _padded(self, value: float, size: int, batch: float) -> bool:
-        least = floor(size / batch) * batch if self.drops else size
-        return bool(0 < least <= value <= ceil(size / batch) * batch)
+        minimum = floor(size / batch) * batch if self.drops else size
+        return bool(0 < minimum <= value <= ceil(size / batch) * batch)
 
     def _counts_batches(self, value: float, batches: float, batch: float) -> bool:
         if self.drops:
             return value > 0 and value in (floor(batches), ceil(batches))
-        several = (batches / times for times in range(1, MOST_AT_ONCE + 1))
-        smaller = (batches * parts for parts in range(2, LEAST_PART + 1))
+        quotients = (batches / times for times in range(1, MOST_AT_ONCE + 1))
+        products = (batches * factor for factor in range(2, LEAST_PART + 1))
         # No key gives the batch size of an evaluation, which is usually a power of two
-        usual = (batches * batch / size for size in EVALUATION_BATCHES)
-        return any(value == ceil(count) for count in (*several, *smaller, *usual))
+        batch_counts = (batches * batch / size for size in EVALUATION_BATCHES)
+        return any(value == ceil(count) for count in (*quotients, *products, *batch_counts))
 
     def text(self) -> str:
         sizes = " or ".join(map(number_text, self.sizes))
-        rest = "with or without the last partial batch" if self.drops else "or padded to a batch"
-        return f"{sizes} samples, {rest}; or the number of batches"
+        padding = "with or without the last partial batch" if self.drops else "or padded to a batch"
+        return f"{sizes} samples, {padding}; or the number of batches"
 
     def advice(self, key: str, run: Run | None) -> str:
         return f"use the whole data set, and log its {number_text(self.sizes[0])} samples"

@@ -25,8 +25,8 @@ class OnSamples(Constraint, frozen=True):
         return record.metadata.get("samples_count") if isinstance(record.metadata, dict) else None
 
     def says(self, record: Record, run: Run | None) -> str:
-        at = show_logged(self.actual(record))
-        return f"{record.key} is at samples_count {at}; must be at {self.expected(run)}"
+        position = show_logged(self.actual(record))
+        return f"{record.key} is at samples_count {position}; must be at {self.expected(run)}"
 
     def advice(self, key: str, run: Run | None) -> str:
         return f"evaluate at {self.expected(run)} samples"
@@ -85,9 +85,9 @@ class every_batch_from(OnSamples, frozen=True):
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         batches = run.where.get("global_batch_size", [])
-        due: Any = None
+        next_point: Any = None
         batch: Any = None
-        failed = []
+        failures = []
         for index in sorted([*batches, *positions]):
             record = run.records[index]
             try:
@@ -95,24 +95,24 @@ class every_batch_from(OnSamples, frozen=True):
                     batch = record.value
                     run.position = index + 1
                     # The verifier computes the grid here: a repeated record starts it again
-                    due = self.start.compute(run)
-                elif record.metadata["samples_count"] == due:
+                    next_point = self.start.compute(run)
+                elif record.metadata["samples_count"] == next_point:
                     # Only a match advances the grid: after a skipped point all later ones fail
-                    due += batch
+                    next_point += batch
                 else:
-                    failed.append(index)
+                    failures.append(index)
             except Exception:
                 # The row of the batch size, which has `computes`, reports a size that gives no grid
                 if record.key != "global_batch_size":
-                    failed.append(index)
-        return failed
+                    failures.append(index)
+        return failures
 
     def holds(self, record: Record, run: Run) -> bool:
-        here = run.position
+        position = run.position
         try:
-            return here not in self.broken(run.where[record.key], run)
+            return position not in self.broken(run.where[record.key], run)
         finally:
-            run.position = here
+            run.position = position
 
     def text(self) -> str:
         return f"at {self.start.text} samples first, then after every batch"
@@ -132,24 +132,24 @@ class every_batch_in_any_order(every_batch_from, frozen=True):
         return True
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
-        failed: list[int] = []
-        reached: dict[float, list[int]] = {}
+        failures: list[int] = []
+        by_point: dict[float, list[int]] = {}
         for index in positions:
-            at = as_number(metadata_of(run.records[index]).get("samples_count"))
-            (failed if at is None else reached.setdefault(at, [])).append(index)
+            point = as_number(metadata_of(run.records[index]).get("samples_count"))
+            (failures if point is None else by_point.setdefault(point, [])).append(index)
         run.position = len(run.records)
         try:
-            due = self.start.compute(run)
+            next_point = self.start.compute(run)
             batch = run.logged("global_batch_size")
-            for at in sorted(reached):
+            for point in sorted(by_point):
                 # As above: all points after a gap fail
-                if at == due:
-                    due += batch
+                if point == next_point:
+                    next_point += batch
                 else:
-                    failed += reached[at]
+                    failures += by_point[point]
         except (ArithmeticError, NotLogged, TypeError, ValueError):
             return positions
-        return sorted(failed)
+        return sorted(failures)
 
     def text(self) -> str:
         return f"{super().text()}, in any order"

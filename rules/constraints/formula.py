@@ -42,8 +42,8 @@ def _shown(value: Any, number: Callable[[float], str]) -> str:
     if isinstance(value, float):
         return number(value)
     if isinstance(value, list | tuple):
-        more = "" if len(value) <= 8 else ", …"
-        text = f"[{', '.join(_shown(item, number) for item in value[:8])}{more}]"
+        ellipsis = "" if len(value) <= 8 else ", …"
+        text = f"[{', '.join(_shown(item, number) for item in value[:8])}{ellipsis}]"
     elif isinstance(value, dict):
         items = list(value.items())[:6]
         text = "{" + ", ".join(f"{name}: {_shown(item, number)}" for name, item in items) + "}"
@@ -97,7 +97,7 @@ def _combine(
     a, b = _formula(left), _formula(right)
 
     def bracket(formula: Formula) -> str:
-        loose = sign in "*/" and any(f" {mark} " in formula.text for mark in "+-")
+        loose = sign in "*/" and any(f" {symbol} " in formula.text for symbol in "+-")
         tight = sign in "/-" and formula is b and any(f" {m} " in formula.text for m in "+-*/")
         plain = formula.text.endswith(")") and formula.text.count("(") == 1 and "(" in formula.text
         return f"({formula.text})" if (loose or tight) and not plain else formula.text
@@ -109,8 +109,8 @@ def _combine(
     )
 
 
-def _formula(what: Formula | float) -> Formula:
-    return what if isinstance(what, Formula) else constant(what)
+def _formula(operand: Formula | float) -> Formula:
+    return operand if isinstance(operand, Formula) else constant(operand)
 
 
 def constant(value: float) -> Formula:
@@ -177,8 +177,8 @@ def worked_out(bound: Bound, run: Run | None) -> str:
     try:
         return f"{bound.text} (= {_computed(bound.compute(run), run)})"
     except NotLogged as missing:
-        when = " before this record" if run.ordered else ""
-        return f"{bound.text} ({missing.key} is not logged{when})"
+        suffix = " before this record" if run.ordered else ""
+        return f"{bound.text} ({missing.key} is not logged{suffix})"
     # Logged values may have any type, and the finding must be printed anyway
     except Exception:
         return f"{bound.text} (which cannot be computed from the logged values)"
@@ -192,18 +192,18 @@ def as_of(key: Key, inner: Formula) -> Formula:
     """
 
     def compute(run: Run) -> float:
-        here = run.position
-        found = run.where.get(key.name, [])
+        position = run.position
+        indices = run.where.get(key.name, [])
         try:
-            for index in reversed([i for i in found if i < here]):
+            for index in reversed([i for i in indices if i < position]):
                 run.position = index + 1
                 with contextlib.suppress(Exception):
                     return inner.compute(run)
             # The policy does not require an order of lines
-            if found and not run.ordered:
+            if indices and not run.ordered:
                 return inner.compute(run)
         finally:
-            run.position = here
+            run.position = position
         raise NotLogged(key.name)
 
     return Formula(inner.text, compute, tuple(dict.fromkeys((*inner.needs, key.name))))

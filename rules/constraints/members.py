@@ -23,16 +23,16 @@ class Has(Constraint, frozen=True):
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         # Rows of this kind have thousands of records: a comprehension avoids a call for each.
-        records, left = run.records, positions
+        records, failures = run.records, positions
         try:
             for name in self.names:
-                left = [i for i in left if name not in records[i].metadata]
-                if not left:
+                failures = [i for i in failures if name not in records[i].metadata]
+                if not failures:
                     break
         except TypeError:
             # The metadata of a record is not an object: tested one by one, only that record fails
             return Constraint.broken(self, positions, run)
-        return left
+        return failures
 
     def text(self) -> str:
         return "metadata with " + " or ".join(self.names)
@@ -41,18 +41,20 @@ class Has(Constraint, frozen=True):
         return sorted(metadata_of(record))
 
     def says(self, record: Record, run: Run | None) -> str:
-        given = ", ".join(sorted(metadata_of(record))) or "nothing"
-        return f"{record.key} has {given} in its metadata; must have {' or '.join(self.names)}"
+        members = ", ".join(sorted(metadata_of(record))) or "nothing"
+        return f"{record.key} has {members} in its metadata; must have {' or '.join(self.names)}"
 
     def advice(self, key: str, run: Run | None) -> str:
         return f"pass {' or '.join(self.names)} in the metadata of {key}"
 
     def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
-        usual = {"status": "success", "epoch_num": 1, "tensor": "w", "first_epoch_num": 1}
+        examples = {"status": "success", "epoch_num": 1, "tensor": "w", "first_epoch_num": 1}
         for name in self.names:
-            yield with_metadata(record, name, usual.get(name, 1024))
-        rest = {name: value for name, value in record.metadata.items() if name not in self.names}
-        yield msgspec.structs.replace(record, metadata=rest)
+            yield with_metadata(record, name, examples.get(name, 1024))
+        metadata = {
+            name: value for name, value in record.metadata.items() if name not in self.names
+        }
+        yield msgspec.structs.replace(record, metadata=metadata)
 
 
 class part(Constraint, frozen=True):
@@ -65,8 +67,8 @@ class part(Constraint, frozen=True):
         """The part; raises if it is missing."""
         if self.path == "len(value)":
             return len(record.value)
-        where, _, name = self.path.partition(".")
-        return (record.metadata if where == "metadata" else record.value)[name]
+        field, _, name = self.path.partition(".")
+        return (record.metadata if field == "metadata" else record.value)[name]
 
     def holds(self, record: Record, run: Run) -> bool:
         return self.inner.test(self.pick(record), run)
@@ -84,8 +86,8 @@ class part(Constraint, frozen=True):
             return None
 
     def says(self, record: Record, run: Run | None) -> str:
-        is_ = show_logged(self.actual(record))
-        return f"{self.path} of {record.key} is {is_}; must be {self.inner.expected(run)}"
+        actual = show_logged(self.actual(record))
+        return f"{self.path} of {record.key} is {actual}; must be {self.inner.expected(run)}"
 
     def advice(self, key: str, run: Run | None) -> str:
         return f"log {key} with {self.path} {self.inner.expected(run)}"
@@ -95,11 +97,11 @@ class part(Constraint, frozen=True):
             yield from self._with_part(record, value)
 
     def _with_part(self, record: Record, value: Any) -> Iterator[Record]:
-        where, _, name = self.path.partition(".")
+        field, _, name = self.path.partition(".")
         if self.path == "len(value)":
             if isinstance(value, int) and 0 <= value < 10:
                 yield msgspec.structs.replace(record, value=list(range(1, value + 1)))
-        elif where == "metadata":
+        elif field == "metadata":
             yield with_metadata(record, name, value)
         else:
             members = record.value if isinstance(record.value, dict) else {}
@@ -120,8 +122,8 @@ class value_has(Constraint, frozen=True):
     def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
         members = record.value if isinstance(record.value, dict) else {}
         yield msgspec.structs.replace(record, value=members | {self.name: 0.5})
-        rest = {name: value for name, value in members.items() if name != self.name}
-        yield msgspec.structs.replace(record, value=rest)
+        others = {name: value for name, value in members.items() if name != self.name}
+        yield msgspec.structs.replace(record, value=others)
 
 
 class if_given(Constraint, frozen=True):
@@ -136,10 +138,10 @@ class if_given(Constraint, frozen=True):
     def broken(self, positions: list[int], run: Run) -> list[int]:
         records, name = run.records, self.name
         try:
-            given = [i for i in positions if name in records[i].metadata]
+            indices = [i for i in positions if name in records[i].metadata]
         except TypeError:
             return Constraint.broken(self, positions, run)
-        return self.then.broken(given, run) if given else given
+        return self.then.broken(indices, run) if indices else indices
 
     def text(self) -> str:
         return f"{self.then.text()} (if {self.name} is given)"
@@ -157,9 +159,9 @@ class if_given(Constraint, frozen=True):
         return self.then.advice(key, run)
 
     def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
-        given = with_metadata(record, self.name, 1)
-        yield given
-        yield from self.then.variations(given, run, values)
+        variant = with_metadata(record, self.name, 1)
+        yield variant
+        yield from self.then.variations(variant, run, values)
 
 
 def has(*names: str) -> Has:

@@ -19,13 +19,13 @@ class after(Constraint, frozen=True):
     key: str
 
     def holds(self, record: Record, run: Run) -> bool:
-        found = run.where.get(self.key)
-        return found is not None and found[0] < run.position
+        indices = run.where.get(self.key)
+        return indices is not None and indices[0] < run.position
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
-        found = run.where.get(self.key)
+        indices = run.where.get(self.key)
         # Positions ascend, so one cut separates the records that obey from the others
-        return positions if found is None else positions[: bisect_left(positions, found[0])]
+        return positions if indices is None else positions[: bisect_left(positions, indices[0])]
 
     def text(self) -> str:
         return f"after {self.key}"
@@ -46,12 +46,12 @@ class before(Constraint, frozen=True):
     key: str
 
     def holds(self, record: Record, run: Run) -> bool:
-        found = run.where.get(self.key)
-        return found is None or found[0] > run.position
+        indices = run.where.get(self.key)
+        return indices is None or indices[0] > run.position
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
-        found = run.where.get(self.key)
-        return [] if found is None else positions[bisect_right(positions, found[0]) :]
+        indices = run.where.get(self.key)
+        return [] if indices is None else positions[bisect_right(positions, indices[0]) :]
 
     def text(self) -> str:
         return f"before {self.key}"
@@ -78,10 +78,10 @@ class init_within(Constraint, frozen=True):
         """The allowed minutes; none if the division is not known yet and the limits differ."""
         if self.open is None:
             return self.closed
-        found = run.where.get("submission_division")
-        if found is None or (run.ordered and found[0] > run.position):
+        indices = run.where.get("submission_division")
+        if indices is None or (run.ordered and indices[0] > run.position):
             return 0.0
-        division = run.records[found[0]].value
+        division = run.records[indices[0]].value
         # No duration is below 0: the verifier has no limit for an unknown division
         return self.open if division == "open" else self.closed if division == "closed" else 0.0
 
@@ -113,14 +113,14 @@ class init_within(Constraint, frozen=True):
     def says(self, record: Record, run: Run | None) -> str:
         if run is None or "init_start" not in run.where:
             return "initialization has no init_start"
-        took = (record.time_ms - self.start(run)) / 60_000
+        minutes = (record.time_ms - self.start(run)) / 60_000
         limit = self.limit(run)
         if not limit:
             return (
-                f"initialization took {took:.1f} min, and the limit is unknown: no valid "
+                f"initialization took {minutes:.1f} min, and the limit is unknown: no valid "
                 "submission_division precedes init_stop"
             )
-        return f"initialization took {took:.2f} min; must be less than {limit:g} min"
+        return f"initialization took {minutes:.2f} min; must be less than {limit:g} min"
 
     def advice(self, key: str, run: Run | None) -> str:
         return "shorten compilation and staging, or do them after run_start"

@@ -49,13 +49,15 @@ def _packaged(usage: str, benchmark: str) -> Mapping[str, tuple[Point, ...]]:
     except FileNotFoundError:
         return {}
     # Packaged files are known to be valid, and `parse_own` takes longer because it validates.
-    own = msgspec.json.decode(data)
+    document = msgspec.json.decode(data)
     points = []
-    for entry in own["points"]:
-        entry.setdefault("benchmark", own["benchmark"])
+    for entry in document["points"]:
+        entry.setdefault("benchmark", document["benchmark"])
         entry["to_converge"] = tuple(entry["to_converge"])
         points.append(Point(**entry))
-    return {name: tuple([points[i] for i in indices]) for name, indices in own["rounds"].items()}
+    return {
+        name: tuple([points[i] for i in indices]) for name, indices in document["rounds"].items()
+    }
 
 
 def points_of(usage: str, round_name: str, benchmark: str) -> tuple[Point, ...]:
@@ -74,8 +76,8 @@ def point_lines(usage: str, round_name: str, benchmark: str) -> tuple[int, ...]:
     """The line of each point of `points_of` in its file, in the same order."""
     if not points_of(usage, round_name, benchmark):
         return ()
-    own = msgspec.json.decode(read_beside(__spec__, f"data/{usage}/{benchmark}.json"))
-    return tuple([FIRST_LINE + index for index in own["rounds"][round_name]])
+    document = msgspec.json.decode(read_beside(__spec__, f"data/{usage}/{benchmark}.json"))
+    return tuple([FIRST_LINE + index for index in document["rounds"][round_name]])
 
 
 def rounds_with_points(usage: str, benchmark: str) -> tuple[str, ...]:
@@ -94,10 +96,10 @@ def parse_own(document: Any) -> dict[str, tuple[Point, ...]]:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise PointError(f'no points: expected a JSON object with "schema": "{SCHEMA}"')
     name = document.get("benchmark", "")
-    listed = document.get("points")
-    if not isinstance(listed, list):
+    entries = document.get("points")
+    if not isinstance(entries, list):
         raise PointError("points is missing; must be a list")
-    points = [_own_point(entry, f"points[{i}]", name) for i, entry in enumerate(listed)]
+    points = [_own_point(entry, f"points[{i}]", name) for i, entry in enumerate(entries)]
     rounds = document.get("rounds", {"*": list(range(len(points)))})
     try:
         return {key: tuple(points[i] for i in indices) for key, indices in rounds.items()}
@@ -129,16 +131,16 @@ def parse_points(text: str | bytes, round_name: str = "*") -> tuple[Point, ...]:
     return tuple(_official_point(name, record) for name, record in document.items())
 
 
-def _own_point(entry: Any, where: str, benchmark: str) -> Point:
+def _own_point(entry: Any, label: str, benchmark: str) -> Point:
     if not isinstance(entry, dict):
-        raise PointError(f"{where} must be an object")
-    where = f"{where} ({entry['id']})" if isinstance(entry.get("id"), str) else where
+        raise PointError(f"{label} must be an object")
+    label = f"{label} ({entry['id']})" if isinstance(entry.get("id"), str) else label
     optional = ("unit", "creator", "when", "platform", "precision", "reference_version")
     return Point(
-        id=str(entry.get("id", where)),
+        id=str(entry.get("id", label)),
         benchmark=str(entry.get("benchmark", benchmark)),
-        batch_size=_batch_size(entry.get("batch_size"), f"{where}, batch_size"),
-        to_converge=_values(entry.get("to_converge"), f"{where}, to_converge"),
+        batch_size=_batch_size(entry.get("batch_size"), f"{label}, batch_size"),
+        to_converge=_values(entry.get("to_converge"), f"{label}, to_converge"),
         hyperparameters=entry.get("hyperparameters") or {},
         **{name: entry[name] for name in optional if entry.get(name) is not None},
     )
@@ -152,7 +154,7 @@ def _official_point(name: str, record: Any) -> Point:
     if not isinstance(record, dict):
         raise PointError(f"{name} must be an object")
     unit = next((unit for unit, member in MEMBERS.items() if member in record), "epochs")
-    given = {key.lower(): str(value) for key, value in record.items() if value is not None}
+    fields = {key.lower(): str(value) for key, value in record.items() if value is not None}
     return Point(
         id=name,
         benchmark=str(record.get("Benchmark", "")),
@@ -160,11 +162,11 @@ def _official_point(name: str, record: Any) -> Point:
         to_converge=_values(record.get(MEMBERS[unit]), f"{name}, {MEMBERS[unit]}"),
         unit=unit,
         hyperparameters=record.get("Hyperparams") or {},
-        creator=given.get("creator"),
-        when=given.get("when"),
-        platform=given.get("platform"),
-        precision=given.get("precision"),
-        reference_version=given.get("version"),
+        creator=fields.get("creator"),
+        when=fields.get("when"),
+        platform=fields.get("platform"),
+        precision=fields.get("precision"),
+        reference_version=fields.get("version"),
     )
 
 
@@ -174,17 +176,17 @@ def _is_number(value: Any) -> bool:
     return numeric and as_number(value) is not None
 
 
-def _batch_size(value: Any, where: str) -> float:
+def _batch_size(value: Any, label: str) -> float:
     if not _is_number(value) or value <= 0:
-        raise PointError(f"{where} is {value!r}; must be a number above 0")
+        raise PointError(f"{label} is {value!r}; must be a number above 0")
     return value  # type: ignore[no-any-return]
 
 
-def _values(values: Any, where: str) -> tuple[float, ...]:
+def _values(values: Any, label: str) -> tuple[float, ...]:
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise PointError(f"{where} must be a list of numbers")
+        raise PointError(f"{label} must be a list of numbers")
     if not all(_is_number(value) and value > 0 for value in values):
-        raise PointError(f"{where} must contain only finite numbers above 0")
+        raise PointError(f"{label} must contain only finite numbers above 0")
     if len(values) < FEWEST_VALUES:
-        raise PointError(f"{where} has {len(values)} values; must have {FEWEST_VALUES} or more")
+        raise PointError(f"{label} has {len(values)} values; must have {FEWEST_VALUES} or more")
     return tuple(values)

@@ -75,16 +75,16 @@ def run_facts(
         reading = policy_reader.read(run, rules, benchmark, train_samples)
     start, stop = times(run, profile, policy_reader.winner(run, rules, benchmark))
     nodes = run.number("number_of_nodes")
-    each = None if nodes is None else run.number("accelerators_per_node")
+    per_node = None if nodes is None else run.number("accelerators_per_node")
     # The verifier uses the value of the last record that mentions the key, of whatever type
-    stated = reading.benchmark if isinstance(reading.benchmark, str) else benchmark
+    benchmark_name = reading.benchmark if isinstance(reading.benchmark, str) else benchmark
     return RunFacts(
         name=name,
-        benchmark=stated,
+        benchmark=benchmark_name,
         division=_text(run.value("submission_division")),
         batch_size=reading.batch_size,
         to_converge=reading.to_converge,
-        unit=rules.benchmark(stated or "").convergence.unit,
+        unit=rules.benchmark(benchmark_name or "").convergence.unit,
         converged=reading.converged,
         minutes=None if start is None or stop is None else (stop - start) / MINUTE_MS,
         start_ms=start,
@@ -93,7 +93,7 @@ def run_facts(
         staging_minutes=_between(run, "staging_start", "staging_stop"),
         seeds=tuple(record.value for record in run.of("seed")),
         nodes=nodes,
-        accelerators=None if nodes is None or each is None else nodes * each,
+        accelerators=None if nodes is None or per_node is None else nodes * per_node,
         quality=reading.quality,
         problem=reading.problem,
     )
@@ -114,14 +114,14 @@ def times(
         return None, records[stops[0]].time_ms if stops else None
     if profile is Profile.VERIFIER and stops:
         # A run_start inserted near the end shortens any run, and the verifier accepts it
-        before = [at for at in starts if at < stops[0]]
-        return records[before[-1] if before else starts[0]].time_ms, records[stops[0]].time_ms
-    begun = records[starts[0]].time_ms
+        earlier = [index for index in starts if index < stops[0]]
+        return records[earlier[-1] if earlier else starts[0]].time_ms, records[stops[0]].time_ms
+    start_ms = records[starts[0]].time_ms
     seconds = None if winner is None else as_number(metadata_of(winner).get("timestamp"))
     if seconds is not None:
-        return begun, begun + seconds * 1000
-    after = [at for at in stops if at > starts[0]]
-    return begun, records[after[0]].time_ms if after else None
+        return start_ms, start_ms + seconds * 1000
+    later_stops = [index for index in stops if index > starts[0]]
+    return start_ms, records[later_stops[0]].time_ms if later_stops else None
 
 
 def _between(run: Run, opens: str, closes: str) -> float | None:
@@ -132,8 +132,8 @@ def _between(run: Run, opens: str, closes: str) -> float | None:
 
 def _namespace(run: Run) -> str | None:
     # The lines of 0.5, and one dialect of 0.6, name the benchmark on every line.
-    found = run.where.get("run_start")
-    return _text(run.records[found[0]].namespace) if found else None
+    indices = run.where.get("run_start")
+    return _text(run.records[indices[0]].namespace) if indices else None
 
 
 def _text(value: Any) -> str | None:

@@ -73,19 +73,21 @@ class References(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def pruned(self) -> tuple[Reference, ...]:
         """The references that pruning removed."""
-        return tuple(one for one in self.every if one not in self.used)
+        return tuple(reference for reference in self.every if reference not in self.used)
 
     def match(self, batch_size: float) -> tuple[Case, Reference | None]:
         """The reference that applies to a batch size, and how it was found.
 
         Above all batch sizes there is none; below all batch sizes the smallest one applies.
         """
-        exact = next((one for one in self.used if one.batch_size == batch_size), None)
+        exact = next(
+            (reference for reference in self.used if reference.batch_size == batch_size), None
+        )
         if exact is not None:
             return "found", exact
         # `used` ascends by batch size, so the neighbors are the last below and the first above
-        low = [one for one in self.used if one.batch_size < batch_size]
-        high = [one for one in self.used if one.batch_size > batch_size]
+        low = [reference for reference in self.used if reference.batch_size < batch_size]
+        high = [reference for reference in self.used if reference.batch_size > batch_size]
         if low and high:
             return "interpolated", self.between(low[-1], high[0], batch_size)
         if high:
@@ -110,10 +112,10 @@ def references_of(
 ) -> References:
     """The references of points; a result needs `needed` runs and drops `dropped` at each end."""
     ordered = sorted(points, key=lambda point: point.batch_size)
-    every = [_reference(way, point, needed, dropped) for point in ordered]
+    references = [_reference(way, point, needed, dropped) for point in ordered]
     # Pruning begins with the fastest reference, so there must be one
-    used = way.prune(every) if every else []
-    return References(way, needed, dropped, tuple(every), tuple(used))
+    used = way.prune(references) if references else []
+    return References(way, needed, dropped, tuple(references), tuple(used))
 
 
 def _reference(way: ConvergenceMethod, point: Point, needed: int, dropped: int) -> Reference:

@@ -27,7 +27,7 @@ def trimmed_deviation(values: Sequence[float], drop: int) -> float:
 
 def hull(references: list[Reference]) -> list[Reference]:
     """The references that are not above an interpolation of two others."""
-    pairs = [(one.batch_size, one.mean) for one in references]
+    pairs = [(reference.batch_size, reference.mean) for reference in references]
     return [references[index] for index in lower_hull(pairs)]
 
 

@@ -27,17 +27,17 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
         # Since 0.7 MiniGo's rules require train_batch_size instead
         size = run.number("train_batch_size")
     reading = Reading(size, benchmark)
-    known = rules.benchmark(benchmark or "")
+    definition = rules.benchmark(benchmark or "")
     gathers, targets = _targets(rules, benchmark)
-    order = (gathers or known.convergence.position, *_POSITIONS)
+    order = (gathers or definition.convergence.position, *_POSITIONS)
     if gathers:
         run = _gathered(run, gathers)
-    offline = rules.limits.offline(known.name)
-    reading.quality, at, reached = _passed(run, targets, order, offline)
-    won = winner(run, rules, benchmark)
-    if won is not None:
-        reading.converged, reading.quality = True, quality_number(won.value)
-        reading.to_converge = as_number(metadata_of(won).get("iteration"))
+    offline = rules.limits.offline(definition.name)
+    reading.quality, point, reached = _passed(run, targets, order, offline)
+    model = winner(run, rules, benchmark)
+    if model is not None:
+        reading.converged, reading.quality = True, quality_number(model.value)
+        reading.to_converge = as_number(metadata_of(model).get("iteration"))
         return reading
     stop = run.first("run_stop")
     # One submitter of 0.6 reports nothing: then only the target decides
@@ -45,12 +45,12 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
     reading.converged = stopped and (reached or not targets)
     if not reading.converged:
         return reading
-    if train_samples and known.convergence.in_train_samples:
+    if train_samples and definition.convergence.in_train_samples:
         reading.to_converge = in_train_samples(run)
-    elif at is not None:
-        schedule = rules.limits.evaluates.get(known.name)
+    elif point is not None:
+        schedule = rules.limits.evaluates.get(definition.name)
         first = _first_evaluation(run, order)
-        reading.to_converge = in_unit(at, first, run, size, known.convergence, schedule)
+        reading.to_converge = in_unit(point, first, run, size, definition.convergence, schedule)
     return reading
 
 
@@ -59,10 +59,12 @@ def winner(run: Run, rules: Round, benchmark: str | None) -> Record | None:
 
     After 0.6 MiniGo also logs eval_result, even for a run that stops below the target.
     """
-    known = rules.benchmarks.values() if benchmark is None else (rules.benchmark(benchmark),)
+    definitions = rules.benchmarks.values() if benchmark is None else (rules.benchmark(benchmark),)
     # The record identifies a log without a benchmark: only one benchmark of its round has it
-    found = (run.first(one.ends_with) for one in known if one.ends_with)
-    return next((record for record in found if record is not None), None)
+    records = (
+        run.first(definition.ends_with) for definition in definitions if definition.ends_with
+    )
+    return next((record for record in records if record is not None), None)
 
 
 def _gathered(run: Run, gathers: str) -> Run:
@@ -80,8 +82,8 @@ def _gathered(run: Run, gathers: str) -> Run:
 
 def _targets(rules: Round, benchmark: str | None) -> tuple[str, tuple[Row, ...]]:
     """The member by which a benchmark gathers its metrics, or ""; its rows with a target."""
-    known = rules.benchmarks.get(benchmark or "")
-    return ("", ()) if known is None else (known.gathers, known.targets)
+    definition = rules.benchmarks.get(benchmark or "")
+    return ("", ()) if definition is None else (definition.gathers, definition.targets)
 
 
 def _passed(
@@ -96,17 +98,17 @@ def _passed(
         if last is None:
             return None, None, False
         return quality_number(last.value), _position(last, order), True
-    passed = []
+    records = []
     for row in targets:
         first = _first_passing(row, run, order, offline)
         if first is None:
             last = run.last(targets[0].name)
             return (None if last is None else quality_number(last.value)), None, False
-        passed.append(first)
+        records.append(first)
     # A run with several targets converges when the last of them is reached
-    places = [_position(record, order) for record in passed]
-    positions = [at for at in places if at is not None]
-    return quality_number(passed[0].value), max(positions, default=None), True
+    points = [_position(record, order) for record in records]
+    positions = [point for point in points if point is not None]
+    return quality_number(records[0].value), max(positions, default=None), True
 
 
 def _first_passing(row: Row, run: Run, order: tuple[str, ...], offline: bool) -> Record | None:
@@ -114,12 +116,12 @@ def _first_passing(row: Row, run: Run, order: tuple[str, ...], offline: bool) ->
     # The policy requires no order: values of a target's formula may be logged after the evaluation
     ordered, run.ordered = run.ordered, False
     if offline or row.name == GATHERED:
-        found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
+        records = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
         # Checkpoints are evaluated in any order: the earliest in training counts, not in the file
-        first = min(found, key=lambda record: _position(record, order) or 0.0, default=None)
+        first = min(records, key=lambda record: _position(record, order) or 0.0, default=None)
     else:
-        at = row.first_reached(run)
-        first = None if at is None else run.records[at]
+        index = row.first_reached(run)
+        first = None if index is None else run.records[index]
     run.ordered = ordered
     return first
 

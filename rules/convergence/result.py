@@ -84,8 +84,8 @@ def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[RunRank, ...]:
     roles: dict[int, tuple[int, Role]] = {}
     for rank, index in enumerate(order, 1):
         # A failed run counts as a dropped slow run: many published results depend on that
-        late = rank > len(order) - drop
-        roles[index] = (rank, "fastest" if rank <= drop else "slowest" if late else "scored")
+        slow = rank > len(order) - drop
+        roles[index] = (rank, "fastest" if rank <= drop else "slowest" if slow else "scored")
     return tuple(
         RunRank(run.name, roles[i][0], run.to_converge, run.converged, roles[i][1])
         for i, run in enumerate(runs)

@@ -52,16 +52,18 @@ def spread_of(runs: Sequence[RunFacts], needed: int) -> Spread | None:
     times = [run.minutes for run in runs if run.minutes is not None]
     if len(times) < 2:
         return None
-    usual = USUAL_SPREAD.get(needed, 0.05)
+    expected = USUAL_SPREAD.get(needed, 0.05)
     import statistics  # slow to load with its dependencies, and only scores need it
 
-    middle = statistics.median(times)
-    distance = statistics.median(abs(time - middle) for time in times)
+    median = statistics.median(times)
+    distance = statistics.median(abs(time - median) for time in times)
     # Without the second bound very even runs would show insignificant outliers
-    limit = max(3.5 * MAD_TO_DEVIATION * distance, 2 * usual * abs(middle))
-    far = (run for run in runs if run.minutes is not None and abs(run.minutes - middle) > limit)
-    outliers = tuple(sorted(run.name for run in far))
-    return Spread(statistics.fmean(times), statistics.stdev(times), usual, outliers)
+    limit = max(3.5 * MAD_TO_DEVIATION * distance, 2 * expected * abs(median))
+    distant_runs = (
+        run for run in runs if run.minutes is not None and abs(run.minutes - median) > limit
+    )
+    outliers = tuple(sorted(run.name for run in distant_runs))
+    return Spread(statistics.fmean(times), statistics.stdev(times), expected, outliers)
 
 
 def uneven(runs: Sequence[RunFacts]) -> list[tuple[str, float]]:
@@ -78,13 +80,13 @@ def uneven(runs: Sequence[RunFacts]) -> list[tuple[str, float]]:
     ]
     if len(speeds) < LEAST_RUNS:
         return []
-    middle = _middle([speed for _, speed in speeds])
+    median = _middle([speed for _, speed in speeds])
     limit = max(
-        UNEVEN * middle,
-        3.5 * MAD_TO_DEVIATION * _middle([abs(speed - middle) for _, speed in speeds]),
+        UNEVEN * median,
+        3.5 * MAD_TO_DEVIATION * _middle([abs(speed - median) for _, speed in speeds]),
     )
-    far = [(name, speed / middle - 1) for name, speed in speeds if abs(speed - middle) > limit]
-    return sorted(far, key=lambda each: -abs(each[1]))
+    outliers = [(name, speed / median - 1) for name, speed in speeds if abs(speed - median) > limit]
+    return sorted(outliers, key=lambda entry: -abs(entry[1]))
 
 
 def _middle(values: Sequence[float]) -> float:

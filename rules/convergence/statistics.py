@@ -31,8 +31,8 @@ def trimmed(values: Sequence[float], drop: int) -> list[float]:
 
 def olympic_mean(values: Sequence[float], drop: int = 1) -> float:
     """The mean without the `drop` lowest and highest values; NaN if no value is left."""
-    kept = trimmed(values, drop)
-    return mean_of(kept) if kept else math.nan
+    remaining = trimmed(values, drop)
+    return mean_of(remaining) if remaining else math.nan
 
 
 def deviation(values: Sequence[float]) -> float:
@@ -69,7 +69,8 @@ def _t_beyond_table(freedom: int) -> float:
 def _odd_powers(*coefficients: int) -> float:
     """A sum of odd powers of the normal quantile, starting with the first."""
     return math.fsum(
-        each * NORMAL_QUANTILE ** (2 * index + 1) for index, each in enumerate(coefficients)
+        coefficient * NORMAL_QUANTILE ** (2 * index + 1)
+        for index, coefficient in enumerate(coefficients)
     )
 
 
@@ -96,13 +97,13 @@ def maximum_speedup(mean: float, minimum: float) -> float:
     return mean / minimum if minimum > 0 else math.inf
 
 
-def interpolate(at: float, low: tuple[float, float], high: tuple[float, float]) -> float:
-    """The value at `at` on the straight line through two (batch size, value) pairs."""
+def interpolate(x: float, low: tuple[float, float], high: tuple[float, float]) -> float:
+    """The value at `x` on the straight line through two (batch size, value) pairs."""
     (x0, y0), (x1, y1) = low, high
     # At a measured point return its value, which the formula may miss by a rounding error
-    if at == x1 or x0 == x1:
+    if x == x1 or x0 == x1:
         return y1
-    return (y1 - y0) / (x1 - x0) * (at - x0) + y0
+    return (y1 - y0) / (x1 - x0) * (x - x0) + y0
 
 
 def normalisation(mean: float, submission: float) -> float:

@@ -16,29 +16,29 @@ def in_train_samples(run: Run) -> float | None:
 
 
 def in_unit(
-    at: float,
+    position: float,
     first: float | None,
     run: Run,
     batch: float | None,
     rules: ConvergenceRules,
     schedule: Schedule | None,
 ) -> float:
-    """The position of an evaluation, logged as `at`, in the unit of the benchmark.
+    """The position of an evaluation, logged as `position`, in the unit of the benchmark.
 
     `first` is the logged position of the first evaluation of the run, and `batch` the global batch
     size in samples. Positions whose unit is ambiguous stay unchanged.
     """
     if batch is None:
-        return at
+        return position
     # Small numbers are not samples: some logs of BERT count whole epochs there
-    if rules.in_train_samples and at < batch:
-        return _trained(run) or at
+    if rules.in_train_samples and position < batch:
+        return _trained(run) or position
     if schedule is None or not first or first < 0:
-        return at
+        return position
     due = _nearest(schedule, batch, first)
     if due is None or due.epoch is None or due.unit == rules.unit:
-        return at
-    return at * due.epoch if rules.unit == "samples" else at / due.epoch
+        return position
+    return position * due.epoch if rules.unit == "samples" else position / due.epoch
 
 
 def _trained(run: Run) -> float | None:
@@ -46,8 +46,8 @@ def _trained(run: Run) -> float | None:
 
     Before its evaluations train_samples is the size of the data set.
     """
-    evaluated, counted = run.where.get("eval_accuracy"), run.where.get("train_samples")
-    if not evaluated or not counted or counted[-1] < evaluated[-1]:
+    evaluations, counts = run.where.get("eval_accuracy"), run.where.get("train_samples")
+    if not evaluations or not counts or counts[-1] < evaluations[-1]:
         return None
     return in_train_samples(run)
 
@@ -60,4 +60,4 @@ def _nearest(schedule: Schedule, batch: float, first: float) -> Due | None:
     starting = [(due.first, due) for due in schedule.due(batch) if due.first and due.first > 0]
     if first <= 0 or not starting:
         return None
-    return min(starting, key=lambda each: abs(math.log(first / each[0])))[1]
+    return min(starting, key=lambda entry: abs(math.log(first / entry[0])))[1]

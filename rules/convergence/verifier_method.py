@@ -29,8 +29,8 @@ dropped as the fastest.
 
 def mean_of_trimmed(values: Sequence[float], drop: int) -> float:
     """The trimmed mean, summed in the order of NumPy; NaN for no values."""
-    kept = trimmed(values, drop)
-    return numpy_sum(kept) / len(kept) if kept else math.nan
+    remaining = trimmed(values, drop)
+    return numpy_sum(remaining) / len(remaining) if remaining else math.nan
 
 
 def deviation_of_all(values: Sequence[float], drop: int) -> float:  # noqa: ARG001 - as the policy's
@@ -53,13 +53,13 @@ def numpy_sum(values: Sequence[float]) -> float:
     if len(values) > _BLOCK:
         half = len(values) // 2 // 8 * 8
         return numpy_sum(values[:half]) + numpy_sum(values[half:])
-    whole = len(values) // 8 * 8
-    if not whole:
+    aligned = len(values) // 8 * 8
+    if not aligned:
         return sum_in_order(values)
-    parts = [sum_in_order(values[lane:whole:8]) for lane in range(8)]
-    while len(parts) > 1:
-        parts = [first + second for first, second in zip(parts[::2], parts[1::2], strict=True)]
-    return sum_in_order([parts[0], *values[whole:]])
+    sums = [sum_in_order(values[lane:aligned:8]) for lane in range(8)]
+    while len(sums) > 1:
+        sums = [first + second for first, second in zip(sums[::2], sums[1::2], strict=True)]
+    return sum_in_order([sums[0], *values[aligned:]])
 
 
 def sum_in_order(values: Sequence[float]) -> float:
@@ -96,21 +96,23 @@ def one_pass(references: list[Reference]) -> list[Reference]:
     Each is compared with the line between its current neighbors without backtracking, so the rest
     may not be convex.
     """
-    fastest = min(references, key=lambda one: one.mean)
+    fastest = min(references, key=lambda reference: reference.mean)
     # It first drops every smaller batch size, even one on the hull
-    kept = [one for one in references if one.batch_size >= fastest.batch_size]
-    at = 1
-    while at < len(kept) - 1:
-        before, here, after = kept[at - 1 : at + 2]
+    remaining = [
+        reference for reference in references if reference.batch_size >= fastest.batch_size
+    ]
+    index = 1
+    while index < len(remaining) - 1:
+        left, point, right = remaining[index - 1 : index + 2]
         line = interpolate(
-            here.batch_size, (before.batch_size, before.mean), (after.batch_size, after.mean)
+            point.batch_size, (left.batch_size, left.mean), (right.batch_size, right.mean)
         )
-        if here.mean > line:
-            del kept[at]
+        if point.mean > line:
+            del remaining[index]
         else:
-            at += 1
-    sizes = {one.batch_size for one in kept}
-    return [one for one in references if one.batch_size in sizes]
+            index += 1
+    sizes = {reference.batch_size for reference in remaining}
+    return [reference for reference in references if reference.batch_size in sizes]
 
 
 VERIFIER = ConvergenceMethod(

@@ -58,12 +58,12 @@ def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
     for first in range(0, len(records), _CHUNK):
         text = _lines(records[first : first + _CHUNK])
         index, end = first, -1
-        for _, found, _ in _find(text):
-            if found < end:
+        for _, position, _ in _find(text):
+            if position < end:
                 continue
-            start = text.rfind(b"\n", 0, found) + 1
+            start = text.rfind(b"\n", 0, position) + 1
             index += text.count(b"\n", max(end, 0), start)
-            end = text.find(b"\n", found)
+            end = text.find(b"\n", position)
             line = text[start:end]
             # Matches do not overlap, but words may: search for each of them
             yield index, sum({bit for word, bit in _WORDS if word in line})
@@ -71,19 +71,19 @@ def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
 
 def _lines(records: Sequence[Record]) -> bytes:
     """The key, value and metadata of each record, one record on a line."""
-    parts = [(record.key, record.value, record.metadata) for record in records]
+    rows = [(record.key, record.value, record.metadata) for record in records]
     try:
-        return _encoder.encode_lines(parts)
+        return _encoder.encode_lines(rows)
     # Half a surrogate pair, which UTF-8 cannot encode; a null metric in a derived record
     except (UnicodeEncodeError, TypeError):
-        return b"".join(b"%s\n" % _line(part) for part in parts)
+        return b"".join(b"%s\n" % _line(row) for row in rows)
 
 
-def _line(part: tuple[Any, ...]) -> bytes:
+def _line(row: tuple[Any, ...]) -> bytes:
     try:
-        return _encoder.encode(part)
+        return _encoder.encode(row)
     except (UnicodeEncodeError, TypeError):
-        return repr(part).encode(errors="replace")
+        return repr(row).encode(errors="replace")
 
 
 class _Reader:
@@ -142,8 +142,8 @@ class _Reader:
         elif words & _SAMPLES and self.train_samples:
             self._evaluated(record, record.value)
 
-    def _evaluated(self, record: Record, at: Any) -> None:
-        self.at, self.evaluated, self.quality = at, True, record.value
+    def _evaluated(self, record: Record, position: Any) -> None:
+        self.at, self.evaluated, self.quality = position, True, record.value
 
     def stop(self, record: Record) -> None:
         """Read a run_stop: the last one decides."""
@@ -162,8 +162,8 @@ class _Reader:
     def _first_checkpoint(self) -> Any:
         try:
             return min(
-                at
-                for at, metrics in self.checkpoints.items()
+                checkpoint
+                for checkpoint, metrics in self.checkpoints.items()
                 if metrics["FID"] <= FID_TARGET and metrics["CLIP"] >= CLIP_TARGET
             )
         except KeyError as error:
@@ -200,8 +200,8 @@ class _Reader:
 
 def _is_number(value: Any) -> bool:
     # JSON integers have no bound, but the arithmetic uses floats, which have one
-    whole = isinstance(value, int) and abs(value) <= sys.float_info.max
-    return whole or isinstance(value, float)
+    integer = isinstance(value, int) and abs(value) <= sys.float_info.max
+    return integer or isinstance(value, float)
 
 
 def _member(record: Record, name: str) -> Any:

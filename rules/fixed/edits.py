@@ -28,8 +28,12 @@ class Edit(msgspec.Struct, frozen=True):
             case "write":
                 return f"{path} contains {self.value!r}" if self.value else f"{path} exists"
             case "rename" | "copy" | "link":
-                words = {"rename": "is renamed to", "copy": "is copied to", "link": "is a link to"}
-                return f"{self.path} {words[self.verb]} {self.value}"
+                phrases = {
+                    "rename": "is renamed to",
+                    "copy": "is copied to",
+                    "link": "is a link to",
+                }
+                return f"{self.path} {phrases[self.verb]} {self.value}"
             case "set":
                 name, value = self.value
                 return f"{self.path} has {name}: {msgspec.json.encode(value).decode()}"

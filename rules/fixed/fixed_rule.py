@@ -93,8 +93,12 @@ class FixedRule(msgspec.Struct, frozen=True):
     @property
     def general_message(self) -> str:
         """The message with the names of its fields; empty if it consists of one field."""
-        named = named_fields(self.message)
-        return "" if named.startswith("<") and named.endswith(">") and " " not in named else named
+        message = named_fields(self.message)
+        return (
+            ""
+            if message.startswith("<") and message.endswith(">") and " " not in message
+            else message
+        )
 
     @property
     def general_help(self) -> str:
@@ -110,14 +114,18 @@ class FixedRule(msgspec.Struct, frozen=True):
     def _cites(self, stated_by: StatedBy) -> str:
         if stated_by is not StatedBy.VERIFIER:
             return self.cites
-        programs = (each for each in self.cites.split("; ") if each.startswith(VERIFIER))
+        programs = (program for program in self.cites.split("; ") if program.startswith(VERIFIER))
         return next(programs, official(self.id))
 
     def severity_in(self, profile: Profile, stated_by: StatedBy) -> Severity:
         """The severity of a finding in a profile, if this source states it."""
         if stated_by is self.stated_by:
-            ours, theirs = self.severity, self.in_verifier
-            weight = theirs or ours if profile is Profile.VERIFIER else ours or theirs
+            policy_severity, verifier_severity = self.severity, self.in_verifier
+            weight = (
+                verifier_severity or policy_severity
+                if profile is Profile.VERIFIER
+                else policy_severity or verifier_severity
+            )
             if weight is None:
                 raise ValueError(f"{self.id} is reported in no profile")
             return weight
@@ -141,14 +149,14 @@ def _weight(stated_by: StatedBy, profile: Profile) -> Severity:
 
 def declared_in(*modules: ModuleType) -> tuple[FixedRule, ...]:
     """The rules of modules, in their order in the source or in RULES if a module has it."""
-    found = (
+    rules = (
         value
         for module in modules
         for value in getattr(module, "RULES", vars(module).values())
         if isinstance(value, FixedRule)
     )
     # A module may import a rule of another module
-    return tuple({rule.id: rule for rule in found}.values())
+    return tuple({rule.id: rule for rule in rules}.values())
 
 
 class _Texts(TypedDict):

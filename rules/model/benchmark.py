@@ -36,24 +36,24 @@ class TableChange(msgspec.Struct, frozen=True):
     add: tuple[Line, ...] = ()
     drop: tuple[Key | str, ...] = ()
 
-    def apply(self, table: tuple[Line, ...], where: str) -> tuple[Line, ...]:
+    def apply(self, table: tuple[Line, ...], location: str) -> tuple[Line, ...]:
         """The changed table; raises RoundError for a change without effect."""
         lines = {line_name(line): line for line in table}
-        for dropped in self.drop:
-            name = dropped.name if isinstance(dropped, Key) else dropped
+        for item in self.drop:
+            name = item.name if isinstance(item, Key) else item
             if lines.pop(name, None) is None:
-                raise RoundError(f"{where} drops {name}, which does not exist")
+                raise RoundError(f"{location} drops {name}, which does not exist")
         for line in self.change:
             name = line_name(line)
             if name not in lines:
-                raise RoundError(f"{where} changes {name}, which does not exist")
+                raise RoundError(f"{location} changes {name}, which does not exist")
             if lines[name] == line:
-                raise RoundError(f"{where} restates {name}")
+                raise RoundError(f"{location} restates {name}")
             lines[name] = line
         for line in self.add:
             name = line_name(line)
             if name in lines:
-                raise RoundError(f"{where} adds {name}, which exists already")
+                raise RoundError(f"{location} adds {name}, which exists already")
             lines[name] = line
         return tuple(lines.values())
 
@@ -186,38 +186,38 @@ class Amend(msgspec.Struct, frozen=True):
     comparable: Span | None = None
     why: str = ""
 
-    def apply(self, benchmark: Benchmark, where: str) -> Benchmark:
+    def apply(self, benchmark: Benchmark, location: str) -> Benchmark:
         """The amended benchmark; raises RoundError for a change without effect."""
-        closed, opened, variants = benchmark.closed, benchmark.open, benchmark.variants
+        closed_table, open_table, variants = benchmark.closed, benchmark.open, benchmark.variants
         if self.closed is not None:
-            closed = self.closed.apply(closed, f"{where}, closed {benchmark.name}")
+            closed_table = self.closed.apply(closed_table, f"{location}, closed {benchmark.name}")
         if self.open is not None:
-            opened = self.open.apply(opened or (), f"{where}, open {benchmark.name}")
+            open_table = self.open.apply(open_table or (), f"{location}, open {benchmark.name}")
         for name, change in self.variants.items():
-            variants = _vary(variants, name, change, f"{where}, {benchmark.name} {name}")
+            variants = _vary(variants, name, change, f"{location}, {benchmark.name} {name}")
         return replace(
             benchmark,
             name=self.rename or benchmark.name,
-            closed=closed,
-            open=opened,
+            closed=closed_table,
+            open=open_table,
             variants=variants,
-            **self._stated(benchmark, where),
+            **self._stated(benchmark, location),
         )
 
-    def _stated(self, benchmark: Benchmark, where: str) -> dict[str, object]:
-        given = ((name, getattr(self, name)) for name in _STATED)
-        stated = {name: value for name, value in given if value is not None}
-        for name, value in stated.items():
+    def _stated(self, benchmark: Benchmark, location: str) -> dict[str, object]:
+        members = ((name, getattr(self, name)) for name in _STATED)
+        values = {name: value for name, value in members if value is not None}
+        for name, value in values.items():
             if getattr(benchmark, name) == value:
-                raise RoundError(f"{where} restates {name} of {benchmark.name}")
-        return stated
+                raise RoundError(f"{location} restates {name} of {benchmark.name}")
+        return values
 
 
 def _vary(
-    variants: tuple[Variant, ...], name: str, change: TableChange, where: str
+    variants: tuple[Variant, ...], name: str, change: TableChange, location: str
 ) -> tuple[Variant, ...]:
     return tuple(
-        replace(variant, rows=change.apply(variant.rows, where))
+        replace(variant, rows=change.apply(variant.rows, location))
         if variant.name == name
         else variant
         for variant in variants

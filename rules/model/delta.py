@@ -55,20 +55,22 @@ INHERITED: tuple[
 
 
 def next_benchmarks(
-    before: Mapping[str, Benchmark], delta: Delta, where: str
+    previous: Mapping[str, Benchmark], delta: Delta, location: str
 ) -> dict[str, Benchmark]:
     """The benchmarks of the round that `delta` describes; a renamed one keeps its place."""
-    benchmarks = dict(before)
+    benchmarks = dict(previous)
     for retired in delta.get("retires", ()):
         if benchmarks.pop(retired, None) is None:
-            raise RoundError(f"{where} retires {retired}, which does not exist")
+            raise RoundError(f"{location} retires {retired}, which does not exist")
     for name, amend in delta.get("amends", {}).items():
         if name not in benchmarks:
-            raise RoundError(f"{where} amends {name}, which does not exist")
-        amended = amend.apply(benchmarks[name], where)
-        benchmarks = by_name(amended if old == name else kept for old, kept in benchmarks.items())
+            raise RoundError(f"{location} amends {name}, which does not exist")
+        amended = amend.apply(benchmarks[name], location)
+        benchmarks = by_name(
+            amended if key == name else benchmark for key, benchmark in benchmarks.items()
+        )
     introduced = delta.get("introduces", ())
     for added in introduced:
         if added.name in benchmarks:
-            raise RoundError(f"{where} introduces {added.name}, which exists already")
+            raise RoundError(f"{location} introduces {added.name}, which exists already")
     return benchmarks | by_name(introduced)

@@ -90,30 +90,30 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     def next(self, name: str, **delta: Unpack[Delta]) -> Round:
         """The round after this one; raises RoundError if the delta has no effect."""
-        where = f"{self.usage} {name}"
+        location = f"{self.usage} {name}"
         for member in ("limits", "package"):
             if member in delta and delta[member] == getattr(self, member):
-                raise RoundError(f"{where} restates its {member}")
-        benchmarks = next_benchmarks(self.benchmarks, delta, where)
-        still_there = tuple(n for n in self.retired_with_rules if n in benchmarks)
+                raise RoundError(f"{location} restates its {member}")
+        benchmarks = next_benchmarks(self.benchmarks, delta, location)
+        remaining = tuple(n for n in self.retired_with_rules if n in benchmarks)
         tables = {
-            table: delta[table].apply(getattr(self, table), f"{where}, {table}")
+            table: delta[table].apply(getattr(self, table), f"{location}, {table}")
             for table in TABLES
             if table in delta
         }
-        kept = {member: delta[member] for member in INHERITED if member in delta}
+        inherited = {member: delta[member] for member in INHERITED if member in delta}
         return replace(
             self,
             name=name,
             benchmarks=benchmarks,
-            retired_with_rules=still_there + delta.get("leaves", ()),
+            retired_with_rules=remaining + delta.get("leaves", ()),
             listed_without_rules=delta.get("listed_without_rules", ()),
             omitted_from_open_list=delta.get("omitted_from_open_list", ()),
             package_only=(),
             published=delta.get("published", True),
             previous=self,
             **tables,
-            **kept,
+            **inherited,
         )
 
     @cached_property
@@ -132,15 +132,17 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         return self._known[name]
 
     def _find(self, name: str) -> Benchmark | None:
-        rounds = [{**by_name(one.package_only), **one.benchmarks} for one in self.chain()]
+        rounds = [{**by_name(rules.package_only), **rules.benchmarks} for rules in self.chain()]
         for benchmarks in rounds:
             if name in benchmarks:
                 return benchmarks[name]
         for benchmarks in rounds:
-            called = [one for one in benchmarks.values() if name in one.also_called]
+            matches = [
+                benchmark for benchmark in benchmarks.values() if name in benchmark.also_called
+            ]
             # People call both Llama 3.1 benchmarks llama3: such a name is ambiguous
-            if len(called) == 1:
-                return called[0]
+            if len(matches) == 1:
+                return matches[0]
         return None
 
     @property
@@ -151,8 +153,8 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     @property
     def allowed(self) -> tuple[str, ...]:
         """Benchmarks whose results the policy accepts."""
-        more = (one.name for one in self.package_only)
-        return tuple(dict.fromkeys((*self.listed, *more)))
+        package_names = (benchmark.name for benchmark in self.package_only)
+        return tuple(dict.fromkeys((*self.listed, *package_names)))
 
     def __repr__(self) -> str:
         return f"<Round {self.title}>"
@@ -164,8 +166,8 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _common_scope(self) -> Scope:
-        named = (self._name_row("closed"),) if "common" in self.names_in else ()
-        return scope_of("common", (*named, *self.common))
+        rows = (self._name_row("closed"),) if "common" in self.names_in else ()
+        return scope_of("common", (*rows, *self.common))
 
     @cached_property
     def _scopes(self) -> dict[tuple[str, str], tuple[Scope, ...]]:
@@ -175,8 +177,12 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         """The scopes for a division and benchmark, outermost first; unknown names add none."""
         key = (division, benchmark)
         if key not in self._scopes:
-            made = tuple(self._cited(s, benchmark) for s in self._make_scopes(division, benchmark))
-            self._scopes[key] = made if self.verified else tuple(s.by_policy() for s in made)
+            scopes = tuple(
+                self._cited(scope, benchmark) for scope in self._make_scopes(division, benchmark)
+            )
+            self._scopes[key] = (
+                scopes if self.verified else tuple(scope.by_policy() for scope in scopes)
+            )
         return self._scopes[key]
 
     @cached_property
@@ -193,36 +199,40 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         return self._contexts[key]
 
     def _cited(self, scope: Scope, benchmark: str) -> Scope:
-        known = self.benchmarks.get(benchmark)
+        definition = self.benchmarks.get(benchmark)
         sections = sections_of(self.usage)
-        if known is None or not scope.benchmark:
+        if definition is None or not scope.benchmark:
             text = COMPLIANCE_CHECKER if self.verified else LOGGING
             return scope.citing(text, "training rules, Quality measure", sections)
-        if known.cites == COMPLIANCE_CHECKER:
+        if definition.cites == COMPLIANCE_CHECKER:
             return scope.citing(COMPLIANCE_CHECKER, COMPLIANCE_CHECKER, {})
-        targets = f"{known.cites.partition(',')[0]}, Benchmarks"
+        targets = f"{definition.cites.partition(',')[0]}, Benchmarks"
         # Hyperparameters are free there: only the official verifier requires some of them
-        text = COMPLIANCE_CHECKER if scope.name.startswith("open.") else known.cites
+        text = COMPLIANCE_CHECKER if scope.name.startswith("open.") else definition.cites
         return scope.citing(text, targets, sections)
 
     def _make_scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
         scopes = [self._common_scope]
-        known = self.benchmarks.get(benchmark)
+        definition = self.benchmarks.get(benchmark)
         # 0.5 and 0.6 have the same rules for both divisions
         if not self.divided:
             return (
-                (*scopes, scope_of(benchmark, known.closed, (), True)) if known else tuple(scopes)
+                (*scopes, scope_of(benchmark, definition.closed, (), True))
+                if definition
+                else tuple(scopes)
             )
         if division not in DIVISIONS:
             return tuple(scopes)
         lines = self.closed if division == "closed" else self.open
-        named = (self._name_row(division),) if "division" in self.names_in else ()
-        scopes.append(scope_of(division, (*named, *lines)))
-        if known is not None:
-            own = known.closed if division == "closed" else known.open
+        rows = (self._name_row(division),) if "division" in self.names_in else ()
+        scopes.append(scope_of(division, (*rows, *lines)))
+        if definition is not None:
+            table = definition.closed if division == "closed" else definition.open
             # The open division may choose its optimizer
-            variants = known.variants if division == "closed" else ()
-            scopes.append(scope_of(f"{division}.{benchmark}", own or (), variants, benchmark=True))
+            variants = definition.variants if division == "closed" else ()
+            scopes.append(
+                scope_of(f"{division}.{benchmark}", table or (), variants, benchmark=True)
+            )
         elif division == "closed" and self._variant(benchmark) is not None:
             # The verifier looks for a rule file of this name, which the file of an optimizer has
             scopes.append(scope_of(f"closed.{benchmark}", self._variant(benchmark) or ()))
@@ -237,39 +247,41 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     def _name_row(self, division: str) -> Row:
         names = self.listed
-        accepted = tuple(
-            n for n in names if division == "closed" or n not in self.omitted_from_open_list
+        accepted_names = tuple(
+            name
+            for name in names
+            if division == "closed" or name not in self.omitted_from_open_list
         )
         # Such a name passes this row, and then the verifier crashes without a rule file
-        accepted += self.listed_without_rules
+        accepted_names += self.listed_without_rules
         if self.aliases:
             return row(
                 k.SUBMISSION_BENCHMARK,
-                one_of(*accepted),
+                one_of(*accepted_names),
                 policy=one_of(*self.allowed, *self.aliases),
                 why="the committee accepted results with this name for the same benchmark",
             )
-        if accepted == names:
+        if accepted_names == names:
             return row(k.SUBMISSION_BENCHMARK, one_of(*names))
         return row(
             k.SUBMISSION_BENCHMARK,
-            one_of(*accepted),
+            one_of(*accepted_names),
             policy=one_of(*names),
             why="the official verifier has an outdated list of names in this round",
         )
 
     def has_rules(self, division: str, benchmark: str) -> bool:
         """Whether the official verifier has a rule file for this benchmark and division."""
-        known = self.benchmarks.get(benchmark)
-        if known is None:
+        definition = self.benchmarks.get(benchmark)
+        if definition is None:
             return division == "closed" and self._variant(benchmark) is not None
-        return division == "closed" or not self.divided or known.open is not None
+        return division == "closed" or not self.divided or definition.open is not None
 
     def chain(self) -> tuple[Round, ...]:
         """The round and those before it, newest first."""
         rounds: list[Round] = []
-        at: Round | None = self
-        while at is not None:
-            rounds.append(at)
-            at = at.previous
+        current: Round | None = self
+        while current is not None:
+            rounds.append(current)
+            current = current.previous
         return tuple(rounds)

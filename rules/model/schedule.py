@@ -57,14 +57,14 @@ class Grid(msgspec.Struct, frozen=True):
         # A point may be rounded to the next batch, but by at most a quarter of the interval: a
         # batch as large as the interval must not hide a missing evaluation
         one_batch = self.per_batch * batch
-        loose = self.slack * interval
-        slack = max(loose, min(one_batch, interval / 4))
+        minimum = self.slack * interval
+        slack = max(minimum, min(one_batch, interval / 4))
 
         def computed(formula: Formula | None) -> float | None:
             return None if formula is None else float(formula.compute(run))
 
         epoch, longest = computed(self.epoch), computed(self.longest)
-        return Due(first, interval, slack, max(loose, one_batch), self, epoch, longest)
+        return Due(first, interval, slack, max(minimum, one_batch), self, epoch, longest)
 
 
 class Due(msgspec.Struct, frozen=True):
@@ -124,8 +124,10 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         first = "" if grid.first is None else f", first at {grid.first.text}"
         rarely = "at least every" if self.often else "every"
         interval = "epoch" if grid.interval.text == "1" else f"{grid.interval.text} {grid.unit}"
-        later = "; checkpoints may be evaluated after the run, in any order" if self.offline else ""
-        return f"{rarely} {interval}{first}{later}"
+        suffix = (
+            "; checkpoints may be evaluated after the run, in any order" if self.offline else ""
+        )
+        return f"{rarely} {interval}{first}{suffix}"
 
     @property
     def gives_up(self) -> bool:
@@ -140,11 +142,11 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
     def due(self, batch: float) -> tuple[Due, ...]:
         """The accepted grids for one batch size; none for an invalid batch size."""
         if batch not in self._known:
-            found = []
+            dues = []
             for grid in self.grids:
                 with contextlib.suppress(ArithmeticError):
-                    found.append(grid.due(batch))
-            self._known[batch] = tuple(found)
+                    dues.append(grid.due(batch))
+            self._known[batch] = tuple(dues)
         return self._known[batch]
 
     @cached_property
@@ -164,20 +166,20 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         # For example, epochs where the policy counts samples: every distance would look wrong
         if farthest < UNIT_SLIP * min([due.interval for due in dues]):
             return []
-        best: tuple[float, float] | None = None
+        best_rank: tuple[float, float] | None = None
         misses: list[Miss] = []
         for due in dues:
-            bad = self.bad_intervals(points, due)
-            late = self.first_is_off(points[0], due)
-            if not bad and not late:
+            indices = self.bad_intervals(points, due)
+            first_off = self.first_is_off(points[0], due)
+            if not indices and not first_off:
                 return []
             # Deviations are reported from the grid that the log most likely uses
-            rank = (len(bad) + late, abs(points[0] - (due.first or points[0])))
-            if best is None or rank < best:
-                best = rank
+            rank = (len(indices) + first_off, abs(points[0] - (due.first or points[0])))
+            if best_rank is None or rank < best_rank:
+                best_rank = rank
                 misses = [
-                    *([self._about_first(points[0], due)] if late else []),
-                    *([self._about_intervals(points, due, bad)] if bad else []),
+                    *([self._about_first(points[0], due)] if first_off else []),
+                    *([self._about_intervals(points, due, indices)] if indices else []),
                 ]
         return misses
 
@@ -185,31 +187,33 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         """Whether an evaluation at this point may not be the first."""
         if due.first is None:
             return False
-        late = point - due.first
-        return late > due.first_slack if self.often else abs(late) > due.first_slack
+        delay = point - due.first
+        return delay > due.first_slack if self.often else abs(delay) > due.first_slack
 
     def bad_intervals(self, points: Sequence[float], due: Due) -> list[int]:
         """Indices of the evaluations at a wrong distance from the one before."""
         interval, slack = due.interval, due.slack
         if self.often:
-            most = interval + slack
-            return [i for i in range(1, len(points)) if points[i] - points[i - 1] > most]
+            maximum = interval + slack
+            return [i for i in range(1, len(points)) if points[i] - points[i - 1] > maximum]
         # If the first checkpoints need no evaluation, only multiples show a deviation
         if due.grid.aligned and any(map(mod, points, repeat(interval))):
-            bad = [i for i, point in enumerate(points) if _off_multiple(point, interval) > slack]
-            if bad:
-                return bad
+            indices = [
+                i for i, point in enumerate(points) if _off_multiple(point, interval) > slack
+            ]
+            if indices:
+                return indices
         gaps = list(map(sub, points[1:], points))
         if gaps and max(gaps) - interval <= slack >= interval - min(gaps):
-            bad = []
+            indices = []
         else:
-            bad = [i for i, gap in enumerate(gaps, 1) if abs(gap - interval) > slack]
-        if bad or len(points) < 3:
-            return bad
+            indices = [i for i, gap in enumerate(gaps, 1) if abs(gap - interval) > slack]
+        if indices or len(points) < 3:
+            return indices
         # A tolerance for each gap is not enough: gaps that are all slightly long add up
-        way = points[-1] - points[0]
+        distance = points[-1] - points[0]
         steps = len(points) - 1
-        if abs(way - steps * interval) > max(slack, DRIFT * way):
+        if abs(distance - steps * interval) > max(slack, DRIFT * distance):
             return list(range(1, len(points)))
         return []
 
@@ -227,16 +231,16 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
             late=point > first,
         )
 
-    def _about_intervals(self, points: Sequence[float], due: Due, bad: list[int]) -> Miss:
-        place = bad[0]
-        before = points[place - 1] if place else 0.0
-        gap = points[place] - before
-        most = "at most " if self.often else ""
+    def _about_intervals(self, points: Sequence[float], due: Due, indices: list[int]) -> Miss:
+        index = indices[0]
+        previous = points[index - 1] if index else 0.0
+        gap = points[index] - previous
+        prefix = "at most " if self.often else ""
         return Miss(
-            place,
-            f"the interval before the evaluation at {_number(points[place])} {due.unit} is "
-            f"{_number(gap)} {due.unit} ({len(bad)} of {len(points)} evaluations deviate); must be "
-            f"{most}{_number(due.interval)} {due.unit}",
+            index,
+            f"the interval before the evaluation at {_number(points[index])} {due.unit} is "
+            f"{_number(gap)} {due.unit} ({len(indices)} of {len(points)} evaluations deviate); "
+            f"must be {prefix}{_number(due.interval)} {due.unit}",
             _worked_out(due.grid.interval, due.interval, due.unit),
             gap,
             f"evaluate exactly every {_number(due.interval)} {due.unit}"

@@ -60,8 +60,8 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
         def cite(line: Row) -> Row:
             if line.stated_by is StatedBy.VERIFIER:
                 return replace(line, cites=COMPLIANCE_CHECKER)
-            other = targets if line.some else sections.get(line.name, text)
-            cites = line.cites or other
+            default = targets if line.some else sections.get(line.name, text)
+            cites = line.cites or default
             if cites == COMPLIANCE_CHECKER and line.stated_by is StatedBy.BOTH:
                 return replace(line, cites=cites, stated_by=StatedBy.VERIFIER)
             return line if line.cites else replace(line, cites=cites)

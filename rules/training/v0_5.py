@@ -37,10 +37,10 @@ def quality(value: Any) -> tuple[float, ...]:
 
 
 def _reaches(value: Any, target: tuple[float, ...]) -> bool:
-    given = quality(value)
-    if not given or len(given) != len(target):
+    numbers = quality(value)
+    if not numbers or len(numbers) != len(target):
         return False
-    return all(number >= least for number, least in zip(given, target, strict=True))
+    return all(number >= bound for number, bound in zip(numbers, target, strict=True))
 
 
 def benchmark_of(run: Run) -> Any:
@@ -57,8 +57,8 @@ def succeeded(run: Run) -> bool:
     if reported is not None:
         # Both occur in public logs, and 60 of them have no status
         return reported is True or reported == "true"
-    aims = run.of("eval_target")
-    target = quality(aims[-1].value) if aims else ()
+    targets = run.of("eval_target")
+    target = quality(targets[-1].value) if targets else ()
     return bool(target) and any(_reaches(r.value, target) for r in run.of("eval_accuracy"))
 
 
@@ -95,13 +95,13 @@ class counted_up(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """Numbers start at 0 and never decrease."""
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
-        wrong, last = [], 0.0
-        for place, index in enumerate(positions):
+        failures, last = [], 0.0
+        for ordinal, index in enumerate(positions):
             number = as_number(run.records[index].value)
-            if number is None or number < last or (place == 0 and number != 0):
-                wrong.append(index)
+            if number is None or number < last or (ordinal == 0 and number != 0):
+                failures.append(index)
             last = max(last, number or 0.0)
-        return wrong
+        return failures
 
     def holds(self, record: Record, run: Run) -> bool:
         return run.position not in self.broken(run.where[record.key], run)
@@ -140,9 +140,9 @@ class at_target(Constraint, frozen=True):  # noqa: N801 - reads like the policy
         return " and ".join(f"at least {number}" for number in self.target)
 
 
-def _given(name: str, *each: Constraint) -> Row:
+def _given(name: str, *constraints: Constraint) -> Row:
     """A hyperparameter that the policy fixes, if it is logged."""
-    return row(V05[name], *each, times=OPTIONAL, cites=HYPERPARAMETERS)
+    return row(V05[name], *constraints, times=OPTIONAL, cites=HYPERPARAMETERS)
 
 
 def _metric(*target: float) -> tuple[Row, ...]:

@@ -66,9 +66,9 @@ def site(
     refuse_inside("--output", output, [store])
     clear_leftovers(output)
     with progress_bar(quiet) as progress:
-        made = write_site(store, output, source, charts=not no_charts, progress=progress)
+        summary = write_site(store, output, source, charts=not no_charts, progress=progress)
     if not quiet:
-        warn(f"{clean(str(output))}: {made.pages:,} pages, {size_text(made.bytes)}")
+        warn(f"{clean(str(output))}: {summary.pages:,} pages, {size_text(summary.bytes)}")
 
 
 app = group("Build a store of many rounds, query it and analyze it.")
@@ -125,12 +125,12 @@ def build(
             warn(clean(line))
 
     bar = progress_bar(quiet)
-    with at_hand(rounds) as given, working(engine, jobs) as workers, bar as progress:
-        refuse_inside("--output", output, given.own)
+    with at_hand(rounds) as given_paths, working(engine, jobs) as workers, bar as progress:
+        refuse_inside("--output", output, given_paths.own)
         clear_leftovers(output / NAME, whatever=True)
         options = Options(usage=usage, round=round, jobs=processes(jobs), engine=workers)
         build_store(
-            given.paths,
+            given_paths.paths,
             output,
             options,
             force=force,
@@ -169,12 +169,12 @@ def sql(name: NameArgument = None) -> None:
     from podium.compliance.tools.store.queries.views import QUERIES
 
     if name is None:
-        print_text("".join(f"{each.name.ljust(16)}{each.says}\n" for each in QUERIES))
+        print_text("".join(f"{query.name.ljust(16)}{query.says}\n" for query in QUERIES))
         return
-    found = {each.name: each.sql for each in QUERIES}
-    if name not in found:
-        raise UsageFault(f"unknown query {name}; expected one of {', '.join(found)}")
-    print_text(f"{found[name]}\n")
+    queries = {query.name: query.sql for query in QUERIES}
+    if name not in queries:
+        raise UsageFault(f"unknown query {name}; expected one of {', '.join(queries)}")
+    print_text(f"{queries[name]}\n")
 
 
 @app.command(epilog=examples("podium results schema"))

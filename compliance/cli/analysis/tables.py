@@ -86,7 +86,9 @@ def _read(store: Path) -> list[ResultRow]:
     return read_results(connect(store))
 
 
-def deliver(made: Analysis, form: TextForm, output: Path | None, chart: Path | None = None) -> None:
+def deliver(
+    analysis: Analysis, output_format: TextForm, output: Path | None, chart: Path | None = None
+) -> None:
     """Print or write an analysis, and draw its chart if requested."""
     from podium.compliance.reporting.console import send, width
     from podium.compliance.tools.store.queries.formats import Format
@@ -94,8 +96,8 @@ def deliver(made: Analysis, form: TextForm, output: Path | None, chart: Path | N
     if chart is not None:
         from podium.compliance.tools.store.analyses.charts import write_chart
 
-        write_chart(made, chart)
-    send(made.render(Format(form.value), width()), output)
+        write_chart(analysis, chart)
+    send(analysis.render(Format(output_format.value), width()), output)
 
 
 def scaling(
@@ -114,14 +116,14 @@ def scaling(
     if bars and (by_model or format is not TextForm.TEXT):
         raise UsageFault("--bars needs the text format and excludes --by-model")
     analyse = home.by_model if by_model else home.scaling
-    made = analyse(_read(store))
+    analysis = analyse(_read(store))
     if bars:
         from podium.compliance.reporting.console import send, width
         from podium.compliance.tools.store.analyses.bars import scaling_bars
 
-        send(scaling_bars(made, width()), output)
+        send(scaling_bars(analysis, width()), output)
     else:
-        deliver(made, format, output, chart)
+        deliver(analysis, format, output, chart)
 
 
 def variance(
@@ -204,8 +206,10 @@ def cost(
             read_training,
         )
 
-        told = [(read_entry(path), read_training(path.with_suffix(".tsv"))) for path in dawnbench]
-        deliver(board(told), format, output)
+        entries = [
+            (read_entry(path), read_training(path.with_suffix(".tsv"))) for path in dawnbench
+        ]
+        deliver(board(entries), format, output)
         return
     from podium.compliance.tools.store.analyses.cost import cost as analyse
     from podium.compliance.tools.store.analyses.cost import read_prices
@@ -214,8 +218,8 @@ def cost(
         raise UsageFault("expected --store DIR and --prices FILE, or --dawnbench JSON")
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
-    listed = read_prices(prices)
-    deliver(analyse(_read(store), listed, spot=spot), format, output, chart)
+    price_list = read_prices(prices)
+    deliver(analyse(_read(store), price_list, spot=spot), format, output, chart)
 
 
 def claims(
@@ -234,10 +238,10 @@ def claims(
     from podium.compliance.tools.store.analyses.claims import read_claims
 
     refuse_inside("--output", output, [store])
-    made = analyse(_read(store), read_claims(file))
-    deliver(made, format, output)
-    wrong = any(row["verdict"] != "consistent" for row in made.rows)
-    raise typer.Exit(Exit.FOUND if wrong else Exit.CLEAN)
+    analysis = analyse(_read(store), read_claims(file))
+    deliver(analysis, format, output)
+    inconsistent = any(row["verdict"] != "consistent" for row in analysis.rows)
+    raise typer.Exit(Exit.FOUND if inconsistent else Exit.CLEAN)
 
 
 def compare(

@@ -35,8 +35,8 @@ def compat_system(path: Path, usage: str, ruleset: str) -> tuple[str, bool]:
 
 
 def _last(verdict: SystemVerdict) -> str:
-    given = verdict.description.given if verdict.description else {}
-    name = given.get("system_name", " ")
+    fields = verdict.description.given if verdict.description else {}
+    name = fields.get("system_name", " ")
     display_path = clean(name if isinstance(name, str) else str(name))
     if verdict.passed:
         return f"INFO -   System description checker passed for {display_path}"
@@ -71,8 +71,8 @@ def _rules(usage: str, ruleset: str, folder: Path) -> Round:
 
 
 def _line(finding: Finding, path: str = "") -> str:
-    where = f"line {finding.line}: " if finding.line else f"{path}: " if path else ""
-    return f"ERROR - {clean(where)}{clean(finding.message)} [{finding.id}]"
+    location = f"line {finding.line}: " if finding.line else f"{path}: " if path else ""
+    return f"ERROR - {clean(location)}{clean(finding.message)} [{finding.id}]"
 
 
 # The official rule folders end in .0, as in training_5.1.0; podium's rounds do not
@@ -99,16 +99,16 @@ def check_log(
     if path.is_dir():
         raise UsageFault(f"expected a log, got the folder {path}")
     # Without arguments the official checker uses its newest ruleset, too
-    wanted = ruleset or newest(usage).name
+    round_name = ruleset or newest(usage).name
     # A key repeated with the same value is a warning, which only --werror counts
-    options = Options(usage=usage, round=wanted, profile=Profile.VERIFIER, strict=werror)
+    options = Options(usage=usage, round=round_name, profile=Profile.VERIFIER, strict=werror)
     report = check_paths([path], options)
-    lines = [f"INFO - {clean(str(path))}, {usage} {wanted}"]
+    lines = [f"INFO - {clean(str(path))}, {usage} {round_name}"]
     for finding in report.findings:
         if finding.severity == "error" or (finding.severity == "warning" and not quiet):
-            word = "WARNING" if finding.severity == "warning" else "ERROR"
-            where = f"line {finding.line}: " if finding.line else ""
-            lines.append(f"{word} - {where}{clean(finding.message)} [{finding.id}]")
+            severity = "WARNING" if finding.severity == "warning" else "ERROR"
+            location = f"line {finding.line}: " if finding.line else ""
+            lines.append(f"{severity} - {location}{clean(finding.message)} [{finding.id}]")
     passed = report.verdict == "accepted"
     # Only this line is identical to the official output
     lines.append("INFO - SUCCESS" if passed else "ERROR - FAILED")

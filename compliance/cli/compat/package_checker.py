@@ -68,12 +68,14 @@ def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tupl
     lines = [_line(finding) for finding in report.findings if _printed(finding, flags)]
     # Warnings make a log fail, and a result fails with more such logs than it may drop
     if flags.werror:
-        wrong = [entry for entry in report.results if _fails_strictly(entry, report)]
-        lines += [f"ERROR - {clean(w.path)}: too many logs have warnings" for w in wrong]
-        passed = passed and not wrong
+        failures = [entry for entry in report.results if _fails_strictly(entry, report)]
+        lines += [
+            f"ERROR - {clean(failure.path)}: too many logs have warnings" for failure in failures
+        ]
+        passed = passed and not failures
     if TRAIN_SAMPLES in flags.bypass:
-        passed, more = _by_train_samples(folder, report, passed, flags)
-        lines += more
+        passed, messages = _by_train_samples(folder, report, passed, flags)
+        lines += messages
     text = "\n".join([*lines, RULE, GOOD if passed else BAD, RULE])
     return f"{text}\n", passed
 
@@ -103,21 +105,21 @@ def _must_be_submission(folder: Path, request: RoundRequest) -> None:
 
 def _waivers(flags: Flags) -> tuple[Waivers, ...]:
     """Waivers for the rules that the flags bypass, and for faults of the shell scripts only."""
-    named = BYPASSED_RULES.items()
-    rules = [(f"{prefix}*", f"--{flag}") for flag, prefix in named if flag in flags.bypass]
+    bypassed = BYPASSED_RULES.items()
+    rules = [(f"{prefix}*", f"--{flag}") for flag, prefix in bypassed if flag in flags.bypass]
     # Only the shell scripts read bypass flags at the top of a submission
     rules.append(("params.refused", "the program itself does not read the file"))
     items = tuple(
-        Waiver(rule=rule, place="*", reason=why, who="the command line", until=date.max)
-        for rule, why in rules
+        Waiver(rule=rule, place="*", reason=reason, who="the command line", until=date.max)
+        for rule, reason in rules
     )
     return (Waivers("", items, (None,) * len(items)),)
 
 
 def _fails_strictly(entry: ResultEntry, report: Outcome) -> bool:
-    failed = sum(file.verdict == "fail" for file in _logs_of(entry, report))
+    failures = sum(file.verdict == "fail" for file in _logs_of(entry, report))
     # One bad log of a result (four for unet3d) passes: the olympic mean drops the slowest runs
-    return failed > _benchmark(entry, report).dropped
+    return failures > _benchmark(entry, report).dropped
 
 
 def _logs_of(entry: ResultEntry, report: Outcome) -> list[FileEntry]:
@@ -140,9 +142,9 @@ def _rejects(finding: Finding) -> bool:
 
 
 def _line(finding: Finding) -> str:
-    word = "ERROR" if finding.severity == "error" and not finding.waived else "WARNING"
-    where = f"{finding.path}, line {finding.line}" if finding.line else finding.path
-    return f"{word} - {clean(where)}: {clean(finding.message)} [{finding.id}]"
+    severity = "ERROR" if finding.severity == "error" and not finding.waived else "WARNING"
+    location = f"{finding.path}, line {finding.line}" if finding.line else finding.path
+    return f"{severity} - {clean(location)}: {clean(finding.message)} [{finding.id}]"
 
 
 # --- BERT in train_samples ---
@@ -156,10 +158,10 @@ def _by_train_samples(
     The verdict changes only if convergence alone decided it.
     """
     lines, failing = [], set()
-    counted = [
+    entries = [
         entry for entry in report.results if _benchmark(entry, report).convergence.in_train_samples
     ]
-    for entry in counted:
+    for entry in entries:
         if entry.rcp is None:
             continue
         verdict, messages = _recount(folder, entry, report)
@@ -170,14 +172,14 @@ def _by_train_samples(
             failing.add(entry.path)
     if not lines:
         return passed, []
-    results = {entry.path for entry in counted}
-    others = any(
+    results = {entry.path for entry in entries}
+    other_errors = any(
         _rejects(finding)
         and not (finding.id.startswith("rcp.") and finding.path in results)
         and not _tolerated(finding, report)
         for finding in report.findings
     )
-    return not failing and not others, lines
+    return not failing and not other_errors, lines
 
 
 def _tolerated(finding: Finding, report: Outcome) -> bool:
@@ -193,7 +195,7 @@ def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, st
         log = read_log(str(folder / file.path))
         run = Run(log.records, log.line)
         runs.append(run_facts(run, rules, Profile.VERIFIER, file.path, train_samples=True))
-    judged = judge_convergence(
+    convergence = judge_convergence(
         rules,
         entry.benchmark,
         runs,
@@ -201,4 +203,4 @@ def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, st
         division=entry.division or None,
         weak=entry.scaling == "weak",
     )
-    return judged.verdict, "; ".join(judged.messages)
+    return convergence.verdict, "; ".join(convergence.messages)

@@ -47,7 +47,7 @@ def check_folder(
     runs = _runs(folder, rules, train_samples=train_samples)
     benchmark = next((run.benchmark for run in runs if run.benchmark), None) or ""
     points = None if custom is None else points_in(custom, rules.name)
-    judged = judge_convergence(
+    convergence = judge_convergence(
         rules,
         benchmark,
         runs,
@@ -56,10 +56,10 @@ def check_folder(
         pruned=rcp_pass == "pruned_rcps",  # noqa: S105 - the name of a set of points
     )
     lines = [f"INFO - {clean(str(folder))}, {rules.title}, {rcp_pass}"]
-    lines += [f"INFO - {line}" for line in _details(judged, verbose=verbose)]
-    lines += [f"INFO - {clean(message)}" for message in judged.messages]
-    lines.append(_last(judged))
-    return "\n".join(lines) + "\n", judged.verdict == "pass"
+    lines += [f"INFO - {line}" for line in _details(convergence, verbose=verbose)]
+    lines += [f"INFO - {clean(message)}" for message in convergence.messages]
+    lines.append(_last(convergence))
+    return "\n".join(lines) + "\n", convergence.verdict == "pass"
 
 
 def _runs(folder: Path, rules: Round, *, train_samples: bool) -> list[RunFacts]:
@@ -80,28 +80,28 @@ def _runs(folder: Path, rules: Round, *, train_samples: bool) -> list[RunFacts]:
     ]
 
 
-def _details(judged: Convergence, *, verbose: bool) -> list[str]:
+def _details(convergence: Convergence, *, verbose: bool) -> list[str]:
     lines = []
-    for point in (*judged.points, *(judged.pruned if verbose else ())):
-        used = "" if point in judged.points else " (pruned)"
+    for point in (*convergence.points, *(convergence.pruned if verbose else ())):
+        remark = "" if point in convergence.points else " (pruned)"
         lines.append(
-            f"point {clean(' and '.join(point.ids))}{used}: batch size {point.batch_size:g}, mean "
-            f"{point.mean!r}, minimum {point.minimum!r}"
+            f"point {clean(' and '.join(point.ids))}{remark}: batch size {point.batch_size:g}, "
+            f"mean {point.mean!r}, minimum {point.minimum!r}"
         )
-    if judged.submission is not None:
-        lines.append(f"mean of the runs: {judged.submission:.4f} {judged.unit}")
-    if judged.scaling_factor != 1:
-        lines.append(f"scaling factor of the score: {judged.scaling_factor!r}")
+    if convergence.submission is not None:
+        lines.append(f"mean of the runs: {convergence.submission:.4f} {convergence.unit}")
+    if convergence.scaling_factor != 1:
+        lines.append(f"scaling factor of the score: {convergence.scaling_factor!r}")
     return lines
 
 
-def _last(judged: Convergence) -> str:
-    if judged.case == "below_range":
-        speed = "slower" if judged.verdict == "pass" else "faster"
+def _last(convergence: Convergence) -> str:
+    if convergence.case == "below_range":
+        speed = "slower" if convergence.verdict == "pass" else "faster"
         case = f"RCP not found but {speed} convergence on smaller batch size"
     else:
-        case = _CASES[judged.case]
-    if judged.verdict == "pass":
+        case = _CASES[convergence.case]
+    if convergence.verdict == "pass":
         return f"INFO - {case}, RCP test PASSED"
     # Copied exactly, although the official package checker has only --rcp-bypass
     advice = "consider adding --rcp_bypass in when running the package_checker."

@@ -60,12 +60,12 @@ DETAILS = (
 
 def columns_of(rules: Round) -> dict[str, tuple[str, ...]]:
     """The columns of the tables strong, weak and detailed."""
-    order = {name: place for place, name in enumerate(rules.package.columns)}
+    order = {name: index for index, name in enumerate(rules.package.columns)}
     names = sorted(benchmark_names(rules), key=lambda name: order.get(name, len(order)))
     return {
         "strong": (*HEAD, *names, *TAIL),
-        "weak": (*HEAD, *(f"{name}:{what}" for name in names for what in WEAK), *TAIL),
-        "detailed": (*HEAD, *(f"{name}:{what}" for name in names for what in DETAILS), *TAIL),
+        "weak": (*HEAD, *(f"{name}:{column}" for name in names for column in WEAK), *TAIL),
+        "detailed": (*HEAD, *(f"{name}:{column}" for name in names for column in DETAILS), *TAIL),
     }
 
 
@@ -90,28 +90,28 @@ def summarize(
     folder: str, usage: str, ruleset: str, csv_path: Path | None, xlsx_path: Path | None
 ) -> tuple[str, bool]:
     """The text of the summary, and whether every result has a score; writes requested files."""
-    roots = [Path(one) for one in expand(folder)]
+    roots = [Path(path) for path in expand(folder)]
     rules = RoundRequest(usage, ruleset).choose(".").rules
     for path in (csv_path, xlsx_path):
         # The official tool writes into submissions; podium never does
         if path is not None and inside(path, roots):
             raise UsageFault(f"{path} is inside the tree being read; choose a path outside")
     tables = tables_of(roots, rules)
-    strong = table_csv(tables.columns["strong"], tables.strong)
-    weak = table_csv(tables.columns["weak"], tables.weak) if tables.weak else ""
+    strong_csv = table_csv(tables.columns["strong"], tables.strong)
+    weak_csv = table_csv(tables.columns["weak"], tables.weak) if tables.weak else ""
     if csv_path is not None:
         # One file with a separate heading for the weak results, like the official file
-        write_whole(csv_path, strong + weak)
+        write_whole(csv_path, strong_csv + weak_csv)
         detailed = csv_path.with_name(f"{csv_path.stem}_detailed{csv_path.suffix}")
         # Replaced completely: the official tool appends a table with each call
         write_whole(detailed, table_csv(tables.columns["detailed"], tables.detailed))
     if xlsx_path is not None:
-        kept = (("strong", tables.strong), ("weak", tables.weak), ("detailed", tables.detailed))
-        write_sheets([(n, tables.columns[n], _padded(tables, n, r)) for n, r in kept], xlsx_path)
+        sheets = (("strong", tables.strong), ("weak", tables.weak), ("detailed", tables.detailed))
+        write_sheets([(n, tables.columns[n], _padded(tables, n, r)) for n, r in sheets], xlsx_path)
     # Below these headings the official program prints nothing
-    lines = ["Strong Scaling Scores:", strong.rstrip("\n")]
-    if weak:
-        lines += ["Weak Scaling Scores:", weak.rstrip("\n")]
+    lines = ["Strong Scaling Scores:", strong_csv.rstrip("\n")]
+    if weak_csv:
+        lines += ["Weak Scaling Scores:", weak_csv.rstrip("\n")]
     lines += [f"ERROR: {clean(fault)}" for fault in tables.faults]
     return "\n".join(lines) + "\n", not tables.faults
 
@@ -121,11 +121,11 @@ def expand(pattern: str) -> list[str]:
 
     Raises NothingToJudge if a path does not exist.
     """
-    found = _expanded(pattern)
-    for path in found:
+    paths = _expanded(pattern)
+    for path in paths:
         if not os.path.isdir(path):
             raise NothingToJudge(f"no such folder: {path}")
-    return found
+    return paths
 
 
 def _expanded(pattern: str) -> list[str]:
@@ -133,8 +133,10 @@ def _expanded(pattern: str) -> list[str]:
     if match is None or os.path.exists(pattern):
         return [pattern]
     before, after = pattern[: match.start()], pattern[match.end() :]
-    parts = (part.strip() for part in match[1].split(","))
-    return [path for part in parts for path in _expanded(f"{before}{part}{after}")]
+    alternatives = (alternative.strip() for alternative in match[1].split(","))
+    return [
+        path for alternative in alternatives for path in _expanded(f"{before}{alternative}{after}")
+    ]
 
 
 def tables_of(roots: Sequence[Path], rules: Round) -> Tables:
@@ -158,9 +160,9 @@ def tables_of(roots: Sequence[Path], rules: Round) -> Tables:
 def _take(tables: Tables, root: Path, rules: Round, options: Options) -> None:
     files = judge_paths([root], options)
     results = scored_results(files, options)
-    for one in report_of(files, options, results).findings:
-        if one.severity is Severity.ERROR and one.id.startswith(("score.", "internal.")):
-            tables.faults.append(f"{root}/{one.path}: {one.message}")
+    for finding in report_of(files, options, results).findings:
+        if finding.severity is Severity.ERROR and finding.id.startswith(("score.", "internal.")):
+            tables.faults.append(f"{root}/{finding.path}: {finding.message}")
     entries: dict[tuple[str, str], list[ScoreEntry]] = {}
     for result in results:
         entry = result.entry
@@ -169,11 +171,11 @@ def _take(tables: Tables, root: Path, rules: Round, options: Options) -> None:
         head = _head(tables, root, system, rules)
         if head is None:
             continue
-        found = entries.get((system, "strong"), [])
+        strong = entries.get((system, "strong"), [])
         weak = entries.get((system, "weak"), [])
-        if found or not weak:
-            tables.strong.append({**head, **{one.benchmark: one.score for one in found}})
-            tables.detailed.append({**head, **dict(_details(found))})
+        if strong or not weak:
+            tables.strong.append({**head, **{entry.benchmark: entry.score for entry in strong}})
+            tables.detailed.append({**head, **dict(_details(strong))})
         if weak:
             tables.weak.append({**head, **dict(_throughput(weak))})
 
@@ -184,13 +186,13 @@ def _systems(root: Path) -> list[str]:
 
 def _details(entries: Sequence[ScoreEntry]) -> Iterator[tuple[str, Any]]:
     for entry in entries:
-        compared = entry.rcp is not None and entry.rcp.submission is not None
+        has_reference = entry.rcp is not None and entry.rcp.submission is not None
         values = (
             entry.score,
             entry.scaled_energy_joules,
-            entry.batch_size if compared else None,
-            entry.to_converge if compared else None,
-            _rcp_word(entry) if compared else "",
+            entry.batch_size if has_reference else None,
+            entry.to_converge if has_reference else None,
+            _rcp_word(entry) if has_reference else "",
             entry.factor,
         )
         for name, value in zip(DETAILS, values, strict=True):
@@ -231,22 +233,22 @@ def _head(tables: Tables, root: Path, system: str, rules: Round) -> Row | None:
 
 
 def _identity(
-    described: SystemDescription, given: dict[str, Any], root: Path, system: str, rules: Round
+    described: SystemDescription, fields: dict[str, Any], root: Path, system: str, rules: Round
 ) -> Row:
-    submitter = _text(given, "submitter")
+    submitter = _text(fields, "submitter")
     site = f"https://github.com/mlcommons/{rules.usage}_results_v{rules.name}/blob"
-    notes = [_text(given, name) for name in ("hw_notes", "sw_notes")]
+    notes = [_text(fields, name) for name in ("hw_notes", "sw_notes")]
     return {
-        "division": _text(given, "division"),
-        "availability": _text(given, "status"),
+        "division": _text(fields, "division"),
+        "availability": _text(fields, "status"),
         "submitter": submitter,
-        "system": _text(given, "system_name"),
-        "number_of_nodes": given.get("number_of_nodes", ""),
-        "host_processor_model_name": _text(given, "host_processor_model_name"),
+        "system": _text(fields, "system_name"),
+        "number_of_nodes": fields.get("number_of_nodes", ""),
+        "host_processor_model_name": _text(fields, "host_processor_model_name"),
         "host_processors_count": described.processors,
-        "accelerator_model_name": _text(given, "accelerator_model_name"),
+        "accelerator_model_name": _text(fields, "accelerator_model_name"),
         "accelerators_count": described.accelerators,
-        "framework": _text(given, "framework"),
+        "framework": _text(fields, "framework"),
         "notes": ";".join(note for note in notes if note),
         "private_id": _private_id(root, system),
         # From the file name: the official link uses system_name, which often differs
@@ -256,8 +258,8 @@ def _identity(
     }
 
 
-def _text(given: dict[str, Any], name: str) -> str:
-    value = given.get(name)
+def _text(fields: dict[str, Any], name: str) -> str:
+    value = fields.get(name)
     return "" if value is None else str(value)
 
 

@@ -184,8 +184,8 @@ def package_checker(
     from podium.compliance.cli.compat.package_checker import Flags, compat_package
     from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES
 
-    given = {RCP: rcp_bypass, SEEDS: seed_checker_bypass, TRAIN_SAMPLES: rcp_bert_train_samples}
-    bypass = frozenset(flag for flag, wanted in given.items() if wanted)
+    options = {RCP: rcp_bypass, SEEDS: seed_checker_bypass, TRAIN_SAMPLES: rcp_bert_train_samples}
+    bypass = frozenset(flag for flag, enabled in options.items() if enabled)
     flags = Flags(werror, quiet and not werror, bypass)
     # The official program writes scaling.json into the tree that it checks
     refuse_inside("--log_output", log_output, [folder])

@@ -167,14 +167,14 @@ def check(
         policy_only=policy_only,
         only_selected=only_selected,
     )
-    again = IncrementalOptions(cache=cache, folder=cache_dir, clear=clear_cache, since=since)
-    with at_hand(paths) as given, working(engine, jobs) as workers:
+    incremental = IncrementalOptions(cache=cache, folder=cache_dir, clear=clear_cache, since=since)
+    with at_hand(paths) as given_paths, working(engine, jobs) as workers:
         options = replace(options, engine=workers)
-        compared = _comparators(given, earlier or (), options, output)
-        with with_named_results(given, options) as there:
-            report = _check(there, options, printing, compared, again, score=score)
-        if len(given.own) == 1 and printing.for_people:
-            _suggest_next(given.own[0], report)
+        comparators = _comparators(given_paths, earlier or (), options, output)
+        with with_named_results(given_paths, options) as assembled:
+            report = _check(assembled, options, printing, comparators, incremental, score=score)
+        if len(given_paths.own) == 1 and printing.for_people:
+            _suggest_next(given_paths.own[0], report)
     raise typer.Exit(report.exit_status)
 
 
@@ -195,17 +195,17 @@ def _refuse_policy_only(policy_only: bool, profile: Profile) -> None:
 def _name_failed_plugins(report: Outcome) -> None:
     from podium.compliance.text.terminal import clean
 
-    for each in report.plugins:
-        if each.state == "failed":
-            named = f"plug-in {each.name} {each.version} of {each.distribution}"
-            warn(clean(f"{named} is skipped: {each.why}"))
+    for plugin in report.plugins:
+        if plugin.state == "failed":
+            title = f"plug-in {plugin.name} {plugin.version} of {plugin.distribution}"
+            warn(clean(f"{title} is skipped: {plugin.why}"))
 
 
 def _comparators(
-    given: GivenPaths, trees: Sequence[Path], options: Options, output: Path | None
+    given_paths: GivenPaths, trees: Sequence[Path], options: Options, output: Path | None
 ) -> list[Comparator]:
     # Earlier trees must not change either, so a report must be outside them, too
-    refuse_inside("--output", output, [*given.own, *trees])
+    refuse_inside("--output", output, [*given_paths.own, *trees])
     if not trees:
         return []
     from podium.compliance.tools.history.comparators import comparators
@@ -214,11 +214,11 @@ def _comparators(
 
 
 def _check(
-    given: GivenPaths,
+    given_paths: GivenPaths,
     options: Options,
     printing: Printing,
-    compared: Sequence[Comparator],
-    again: IncrementalOptions,
+    comparators: Sequence[Comparator],
+    incremental: IncrementalOptions,
     *,
     score: bool,
 ) -> Outcome:
@@ -227,11 +227,11 @@ def _check(
 
     # Facts are collected in the first reading, so that scores need no second reading
     with progress_bar(printing.quiet, printing.color) as progress:
-        inputs, memory = begin(given, options, again, for_scores=score)
-        checked = check_inputs(inputs, options, progress, comparators=compared, memory=memory)
-    report = given.seen(checked.report, printing.root)
+        inputs, memory = begin(given_paths, options, incremental, for_scores=score)
+        checked = check_inputs(inputs, options, progress, comparators=comparators, memory=memory)
+    report = given_paths.seen(checked.report, printing.root)
     if score:
-        _deliver_with_scores(report, checked.files, given, options, printing)
+        _deliver_with_scores(report, checked.files, given_paths, options, printing)
     else:
         deliver_report(report, printing)
     _name_failed_plugins(report)
@@ -241,7 +241,7 @@ def _check(
 def _deliver_with_scores(
     report: Outcome,
     files: JudgedFiles,
-    given: GivenPaths,
+    given_paths: GivenPaths,
     options: Options,
     printing: Printing,
 ) -> None:
@@ -249,8 +249,8 @@ def _deliver_with_scores(
     from podium.compliance.tools.scoring.session import scores_of
 
     scores = scores_of(files, options)
-    if given.names:
-        scores = scores.model_validate(given.as_given(scores.model_dump()))
+    if given_paths.names:
+        scores = scores.model_validate(given_paths.as_given(scores.model_dump()))
     with_scores(report, scores, printing, rulebook().one_message)
 
 
@@ -258,13 +258,13 @@ def _chosen_format(format_: str | None, score: bool) -> str:
     from podium.compliance.reporting.console import default_format
     from podium.compliance.tools.scoring.render.console import SCORED
 
-    chosen = format_ or default_format()
-    refuse_unknown(chosen)
-    if score and format_ is None and chosen not in SCORED:
+    format_name = format_ or default_format()
+    refuse_unknown(format_name)
+    if score and format_ is None and format_name not in SCORED:
         return SCORED[0]  # annotations, the default in a GitHub workflow, cannot show scores
-    if score and chosen not in SCORED:
-        raise UsageFault(f"--score needs --format {' or '.join(SCORED)}, got {chosen}")
-    return chosen
+    if score and format_name not in SCORED:
+        raise UsageFault(f"--score needs --format {' or '.join(SCORED)}, got {format_name}")
+    return format_name
 
 
 def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:

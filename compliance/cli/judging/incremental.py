@@ -60,20 +60,20 @@ class CheckStart(NamedTuple):
 
 
 def begin(
-    given: GivenPaths, options: Options, again: IncrementalOptions, *, for_scores: bool
+    given_paths: GivenPaths, options: Options, incremental: IncrementalOptions, *, for_scores: bool
 ) -> CheckStart:
     """Find the inputs to judge below the paths; raises UsageFault and NothingToJudge."""
     from podium.compliance.judging.discovery import discover
 
-    paths = given.paths
-    if given.names and any(again):
+    paths = given_paths.paths
+    if given_paths.names and any(incremental):
         # A tree made for one call does not exist in the next call
         raise UsageFault(
             "--cache and --since need files on this disk, not a URL or results that podium.toml "
             "names; run podium pack first"
         )
-    changes = None if again.since is None else _changes(again.since, paths)
-    memory = _recall(again, paths, options, for_scores=for_scores)
+    changes = None if incremental.since is None else _changes(incremental.since, paths)
+    memory = _recall(incremental, paths, options, for_scores=for_scores)
     return CheckStart(discover(paths, options, with_facts=for_scores, changes=changes), memory)
 
 
@@ -95,30 +95,32 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
         except UsageFault as fault:
             raise UsageFault(f"--since needs a git repository: {fault}") from None
         clones.setdefault(clone.root, clone)
-    found = (f"{root}/{path}" for root, one in clones.items() for path in touched(one, ref))
-    return Changes(ref, frozenset(found))
+    changed_paths = (
+        f"{root}/{path}" for root, clone in clones.items() for path in touched(clone, ref)
+    )
+    return Changes(ref, frozenset(changed_paths))
 
 
 def _recall(
-    given: IncrementalOptions, paths: Sequence[Path], options: Options, *, for_scores: bool
+    incremental: IncrementalOptions, paths: Sequence[Path], options: Options, *, for_scores: bool
 ) -> Recall | None:
     """The memory of an earlier check; None if no option asks for it.
 
     Raises UsageFault for a cache folder inside a tree being read.
     """
-    if not (given.cache or given.folder or given.clear):
+    if not (incremental.cache or incremental.folder or incremental.clear):
         return None
     from podium.compliance.judging.cache.shelf import Shelf, usual_folder
 
-    folder = given.folder or usual_folder()
+    folder = incremental.folder or usual_folder()
     refuse_inside("--cache-dir", folder, paths)
     shelf = Shelf(folder)
-    if given.clear:
+    if incremental.clear:
         shelf.clear()
-    if not given.cache and given.folder is None:
+    if not incremental.cache and incremental.folder is None:
         return None
     from podium.compliance.judging.recall import Recall, name_of
     from podium.compliance.text.terminal import clean
 
     name = name_of(paths, options, for_scores=for_scores)
-    return Recall(shelf, name, lambda line: warn(clean(line)), partial=bool(given.since))
+    return Recall(shelf, name, lambda line: warn(clean(line)), partial=bool(incremental.since))

@@ -58,11 +58,11 @@ def preflight(
     from podium.compliance.tools.live.preflight import deliver
     from podium.compliance.tools.live.preflight import preflight as judge
 
-    declared = read_declaration(config)
+    declaration = read_declaration(config)
     # The folder of the config names the round, like the folder of a log
     rules = RoundRequest(usage, round).choose(config.parent).rules
-    found = judge(declared, rules, division, benchmark, gbs, profile, str(config))
-    deliver(found, format.value)
-    if found.legal and format is AnswerFormat.TEXT:
+    result = judge(declaration, rules, division, benchmark, gbs, profile, str(config))
+    deliver(result, format.value)
+    if result.legal and format is AnswerFormat.TEXT:
         suggest_after_verdict("check", "RESULT_0.txt", "--round", rules.name)
-    raise typer.Exit(Exit.CLEAN if found.legal else Exit.FOUND)
+    raise typer.Exit(Exit.CLEAN if result.legal else Exit.FOUND)

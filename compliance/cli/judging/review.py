@@ -111,7 +111,7 @@ def review(
         # Reading a round takes a while: refuse an unusable output folder first
         refuse_occupied(output)
         clear_leftovers(output)
-    before = None if against is None else read_before(against)
+    previous = None if against is None else read_before(against)
     marks = review_code.marks_of(None, against)
     request = CodeRequest(reference=reference, marks=marks, shown=review_code.shown_before(against))
     options = Options(usage=usage, round=round, jobs=processes(jobs))
@@ -120,7 +120,7 @@ def review(
             path,
             options,
             earlier=earlier or (),
-            before=before,
+            before=previous,
             anonymous=anonymous,
             code=request if output is not None else None,
             progress=progress,
@@ -128,8 +128,8 @@ def review(
     if output is not None:
         _write(output, reviewed, marks, curves=not no_curves)
     _print(reviewed.review, format)
-    opened = any(each.is_open for each in reviewed.review.objections)
-    raise typer.Exit(Exit.FOUND if opened else Exit.CLEAN)
+    has_open = any(objection.is_open for objection in reviewed.review.objections)
+    raise typer.Exit(Exit.FOUND if has_open else Exit.CLEAN)
 
 
 def _write(
@@ -137,7 +137,7 @@ def _write(
 ) -> None:
     from podium.compliance.tools.review.render.write import write_review
 
-    undrawn = write_review(
+    warning = write_review(
         folder,
         reviewed.review,
         reviewed.files,
@@ -146,33 +146,33 @@ def _write(
         code=reviewed.code,
         marks=marks,
     )
-    if undrawn:
-        warn(undrawn)
+    if warning:
+        warn(warning)
 
 
 def _texts(outcome: Outcome) -> RuleTexts:
     from podium.compliance.rulebook.rates import rates
     from podium.compliance.tools.review.render.html import RuleText
 
-    found = {}
+    texts = {}
     for rule, text in rulebook().texts(outcome).items():
         rate = rates().of(rule)
-        shown = "" if rate is None else rate.text
-        found[rule] = RuleText(rule, text.says, text.why, text.help, shown)
-    return found
+        rate_text = "" if rate is None else rate.text
+        texts[rule] = RuleText(rule, text.says, text.why, text.help, rate_text)
+    return texts
 
 
-def _print(made: Review, format: Format) -> None:  # noqa: A002 - the option's name
+def _print(review: Review, format: Format) -> None:  # noqa: A002 - the option's name
     from podium.compliance.reporting.console import print_text, width
     from podium.compliance.reporting.json_text import json_text
     from podium.compliance.tools.review.render.text import markdown, text
 
     if format is Format.JSON:
-        print_text(json_text(made))
+        print_text(json_text(review))
     elif format is Format.MARKDOWN:
-        print_text(markdown(made))
+        print_text(markdown(review))
     else:
-        print_text(text(made, width()))
+        print_text(text(review, width()))
 
 
 app.command("code", epilog=review_code.EXAMPLES)(review_code.code)

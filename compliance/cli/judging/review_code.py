@@ -104,13 +104,13 @@ def code(
     request = CodeRequest(
         base=base, only=only, reference=reference, marks=marks, shown=shown_before(against)
     )
-    now = read_code(path, Options(usage=usage, round=round))
-    before = [read_code(each, Options()) for each in earlier or ()]
-    made = review_code(now, request, earlier=before)
-    _print(made, format, detail=bool(only))
+    current = read_code(path, Options(usage=usage, round=round))
+    earlier_code = [read_code(tree, Options()) for tree in earlier or ()]
+    result = review_code(current, request, earlier=earlier_code)
+    _print(result, format, detail=bool(only))
     if mark_read and read is not None:
-        _mark(read, made, marks, mark_read)
-    raise typer.Exit(Exit.FOUND if made.to_read else Exit.CLEAN)
+        _mark(read, result, marks, mark_read)
+    raise typer.Exit(Exit.FOUND if result.to_read else Exit.CLEAN)
 
 
 def marks_of(
@@ -119,9 +119,9 @@ def marks_of(
     """The files that are recorded as read: in a file, else in the previous review."""
     from podium.compliance.tools.review.code.read_marks import READ_FILE, read_marks
 
-    kept = None if against is None else against / READ_FILE
-    if read is None and kept is not None and kept.exists():
-        return read_marks(kept)
+    previous = None if against is None else against / READ_FILE
+    if read is None and previous is not None and previous.exists():
+        return read_marks(previous)
     if read is None or (is_new and not read.exists()):
         return {}
     return read_marks(read)
@@ -134,24 +134,24 @@ def shown_before(against: Path | None) -> frozenset[str]:
     return frozenset() if against is None else kept_hunks(against)
 
 
-def _print(made: CodeReview, format: AnswerFormat, *, detail: bool) -> None:  # noqa: A002
+def _print(review: CodeReview, format: AnswerFormat, *, detail: bool) -> None:  # noqa: A002
     from podium.compliance.reporting.console import print_text, width
     from podium.compliance.reporting.json_text import json_text
     from podium.compliance.tools.review.render.code_text import code_text
 
     if format is AnswerFormat.JSON:
-        print_text(json_text(made))
+        print_text(json_text(review))
     else:
-        print_text(code_text(made, width(), detail=detail))
+        print_text(code_text(review, width(), detail=detail))
 
 
-def _mark(path: Path, made: CodeReview, marks: dict[str, ReadMark], name: str) -> None:
+def _mark(path: Path, review: CodeReview, marks: dict[str, ReadMark], name: str) -> None:
     from podium.compliance.tools.review.code.read_marks import ReadMark, write_marks
 
     today = datetime.date.today().isoformat()
-    new = {
+    new_marks = {
         diff.hash: ReadMark(by=name, date=today, path=diff.path)
-        for cell in made.cells
+        for cell in review.cells
         for diff in cell.diffs
     }
-    write_marks(path, {**new, **marks})
+    write_marks(path, {**new_marks, **marks})

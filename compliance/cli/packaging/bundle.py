@@ -73,11 +73,11 @@ def bundle(
         durable=not no_sync,
     )
     clear_leftovers(*archive_files(archive))
-    written = write_bundle(tree, archive, options)
-    if written.warning:
-        warn(written.warning)
+    bundled = write_bundle(tree, archive, options)
+    if bundled.warning:
+        warn(bundled.warning)
     if not quiet:
-        print_text(_text(written))
+        print_text(_text(bundled))
         receipt = Path("podium-receipt.json")
         suggest_unpack(archive, receipt if receipt.is_file() else None)
 
@@ -91,14 +91,14 @@ def _cipher(name: str | None) -> Cipher | None:
     return Cipher(name) if name else None
 
 
-def _text(written: Bundled) -> str:
+def _text(bundled: Bundled) -> str:
     """The written files, and the command that opens the archive without podium."""
     from podium.compliance.text.terminal import clean
 
     lines = [
-        f"{clean(str(written.archive))}: {written.files} files, {written.size} bytes",
-        f"  sha256 {written.sha256}",
-        *(f"  {clean(str(path))}" for path in written.side_files),
-        f"  without podium: {clean(written.unpack_command)}",
+        f"{clean(str(bundled.archive))}: {bundled.files} files, {bundled.size} bytes",
+        f"  sha256 {bundled.sha256}",
+        *(f"  {clean(str(path))}" for path in bundled.side_files),
+        f"  without podium: {clean(bundled.unpack_command)}",
     ]
     return "\n".join(lines) + "\n"

@@ -60,18 +60,20 @@ def fix(
             clear_leftovers(*(folder / "any" for folder in staged_below(path)), whatever=True)
         else:
             clear_leftovers(path)
-    done = fix_path(path, RoundRequest(usage, round), write=write)
+    results = fix_path(path, RoundRequest(usage, round), write=write)
     as_json = format is AnswerFormat.JSON
-    given = (("--usage", usage), ("--round", round))
-    options = [part for name, value in given if value for part in (name, str(value))]
+    arguments = (("--usage", usage), ("--round", round))
+    options = [word for name, value in arguments if value for word in (name, str(value))]
     text = (
-        json_text(to_data(done, written=write))
+        json_text(to_data(results, written=write))
         if as_json
-        else to_text(done, path, width(), written=write, options=options)
+        else to_text(results, path, width(), written=write, options=options)
     )
     send(text, output)
-    if output is None and not as_json and (write or not any(one.changes for one in done)):
+    if output is None and not as_json and (write or not any(result.changes for result in results)):
         suggest("check", path, *options)
-    left = any(one.left for one in done)
-    found = left if write else left or any(one.changes for one in done)
-    raise typer.Exit(Exit.FOUND if found else Exit.CLEAN)
+    has_unfixed = any(result.left for result in results)
+    has_findings = (
+        has_unfixed if write else has_unfixed or any(result.changes for result in results)
+    )
+    raise typer.Exit(Exit.FOUND if has_findings else Exit.CLEAN)

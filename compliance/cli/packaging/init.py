@@ -55,7 +55,10 @@ def init(
     systems, benchmarks = (tuple(dict.fromkeys(names or ())) for names in (system, benchmark))
     skeleton = Skeleton(submitter, rules, division.value, systems, benchmarks)
     clear_leftovers(folder)
-    written = write_skeleton(folder, skeleton)
-    lines = [f"{clean(str(folder))}: a submission of {rules.title}", *(f"  {p}" for p in written)]
+    paths = write_skeleton(folder, skeleton)
+    lines = [
+        f"{clean(str(folder))}: a submission of {rules.title}",
+        *(f"  {path}" for path in paths),
+    ]
     print_text("\n".join([*lines, "", ""]))
     suggest("doctor", folder)

@@ -168,24 +168,24 @@ def _leftovers(
     from podium.compliance.files.staging import leftovers
     from podium.compliance.tools.packing.writing import write
 
-    place = job.target, job.target.parent
+    location = job.target, job.target.parent
     if clone is not None:
         from podium.compliance.tools.packing.git.commit import place_in
 
-        place = place_in(job, clone)
+        location = place_in(job, clone)
     if clean:
-        tell_leftovers(write.clean(*place), "removed")
-        tell_leftovers(leftovers(*place), REMOVE_UNUSED)
+        tell_leftovers(write.clean(*location), "removed")
+        tell_leftovers(leftovers(*location), REMOVE_UNUSED)
         raise typer.Exit(Exit.CLEAN)
     if archive is not None:
         from podium.compliance.tools.bundling.format.hashes import archive_files
 
         clear_leftovers(*archive_files(archive))
-    found = leftovers(*place)
+    candidates = leftovers(*location)
     # The call itself removes them under its lock, as they may hold the old tree
-    what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
-    tell_leftovers([each for each in found if each.owner_gone], what)
-    tell_leftovers([each for each in found if not each.owner_gone], REMOVE_UNUSED)
+    action = "`podium pack --clean` removes it" if dry_run else "it is removed now"
+    tell_leftovers([leftover for leftover in candidates if leftover.owner_gone], action)
+    tell_leftovers([leftover for leftover in candidates if not leftover.owner_gone], REMOVE_UNUSED)
 
 
 def _pack(job: PackJob, clone: Path | None, *, push: bool, dry_run: bool) -> Packed:

@@ -107,9 +107,9 @@ def check(
     )
     root = root_of(relative_to)
     report = based(check_systems(paths, options), paths, root)
-    chosen = format or default_format()
-    refuse_unknown(chosen)
-    deliver_report(report, Printing(chosen, output, not no_color, quiet, root=root))
+    format_name = format or default_format()
+    refuse_unknown(format_name)
+    deliver_report(report, Printing(format_name, output, not no_color, quiet, root=root))
     raise typer.Exit(report.exit_status)
 
 
@@ -168,14 +168,14 @@ def init(
     # Refused before anything is probed or asked; writing checks again, as a file may be new by then
     session.refuse_older(file, replace=replace)
     rules = RoundRequest(usage, round).choose(file.absolute().parent).rules
-    given = session.Sources(
+    inputs = session.Sources(
         given=tuple(set or ()),
         variables=os.environ,
         sysinfo=tuple(sources or ()),
         nodes=tuple(node or ()),
         probe=probe,
     )
-    draft = session.draft_description(file, rules, given)
+    draft = session.draft_description(file, rules, inputs)
     # In a batch job the call would wait forever for an answer
     if input and sys.stdin.isatty() and sys.stdout.isatty():
         session.ask_for_missing(draft, _ask, typer.echo)
@@ -185,8 +185,8 @@ def init(
         print_text(to_text(draft, str(file), width()))
 
 
-def _ask(field: str, wanted: str) -> str:
-    return str(typer.prompt(f"{field} ({wanted})", default="", show_default=False))
+def _ask(field: str, description: str) -> str:
+    return str(typer.prompt(f"{field} ({description})", default="", show_default=False))
 
 
 @app.command(
@@ -205,8 +205,8 @@ def probe_command(output: OutputOption = None) -> None:
     from podium.compliance.judging.systems.probe.probe import probe_node
     from podium.compliance.reporting.console import send
 
-    found = probe_node()
+    node = probe_node()
     if output is not None:
         # srun starts the same command line on every node: with %h, each node writes its file
-        output = output.with_name(output.name.replace("%h", found.host or "node"))
-    send(found.to_json(), output)
+        output = output.with_name(output.name.replace("%h", node.host or "node"))
+    send(node.to_json(), output)

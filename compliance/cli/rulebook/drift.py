@@ -13,20 +13,23 @@ from podium.rules.catalogue import normal_name
 
 
 def run(
-    wanted: tuple[str, str, str],
+    scope: tuple[str, str, str],
     python: str | None,
     jobs: int,
     file: Path | None,
-    form: str,
+    output_format: str,
     output: Path | None,
 ) -> bool:
     """Compare, print and draft; return whether the two disagree."""
-    usage, name, benchmark = wanted
+    usage, name, benchmark = scope
     name = normal_name(name) if name else ""
     if file is not None and (not name or benchmark):
         raise UsageFault("--draft needs --round and cannot be used with --benchmark")
-    made = compare(DriftScope(usage, name, benchmark), python, jobs)
+    comparison = compare(DriftScope(usage, name, benchmark), python, jobs)
     if file is not None:
-        write_whole(file, draft(made, usage or "training", name))
-    send(drift_json(made) if form == "json" else drift_text(made, width()), output)
-    return bool(made.rows)
+        write_whole(file, draft(comparison, usage or "training", name))
+    send(
+        drift_json(comparison) if output_format == "json" else drift_text(comparison, width()),
+        output,
+    )
+    return bool(comparison.rows)

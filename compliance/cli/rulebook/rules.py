@@ -123,8 +123,8 @@ def list_(
     if keys:
         if benchmark is None:
             raise UsageFault("--keys needs a benchmark")
-        of = answers.named(rules, benchmark)
-        answers.keys(rules, of, division and division.value, format.value)
+        benchmark_name = answers.named(rules, benchmark)
+        answers.keys(rules, benchmark_name, division and division.value, format.value)
         return
     # --division alone asks for rules, like --all: it does not select benchmarks
     if benchmark is None and not everything and division is None:
@@ -217,9 +217,9 @@ def hparams(
     from podium.compliance.rulebook import answers
 
     rules = named_round(usage, round)
-    given = answers.given_values(gbs, settings or [])
+    values = answers.given_values(gbs, settings or [])
     name = answers.named(rules, benchmark)
-    legal = answers.hyperparameters(rules, name, division.value, given, format.value)
+    legal = answers.hyperparameters(rules, name, division.value, values, format.value)
     if not legal:
         raise typer.Exit(Exit.FOUND)
 
@@ -247,8 +247,8 @@ def drift(
     """
     from podium.compliance.cli.rulebook.drift import run
 
-    wanted = (usage.value if usage else "", round or "", benchmark or "")
-    disagree = run(wanted, python, processes(jobs), draft, format.value, output)
+    scope = (usage.value if usage else "", round or "", benchmark or "")
+    disagree = run(scope, python, processes(jobs), draft, format.value, output)
     raise typer.Exit(Exit.FOUND if disagree else Exit.CLEAN)
 
 
@@ -322,8 +322,8 @@ def pages(
     """
     from podium.compliance.rulebook.pages import stale_pages, write_pages
 
-    found = write_pages(to) if write else stale_pages(to)
-    for name in found:
+    names = write_pages(to) if write else stale_pages(to)
+    for name in names:
         typer.echo(f"{'written' if write else 'stale'}: {name}")
-    if found and not write:
+    if names and not write:
         raise typer.Exit(Exit.FOUND)

@@ -41,15 +41,15 @@ class SchemaName(StrEnum):
     KERNELS = "kernels"
 
 
-def schema_of(of: SchemaName, rules: Round | None = None) -> Schema:
+def schema_of(name: SchemaName, rules: Round | None = None) -> Schema:
     """A schema (draft 2020-12); the schema of system descriptions depends on the round."""
-    told = _SCHEMAS[of]
-    made = told.make(rules)
-    title, about = told.title, told.about
-    if of is SchemaName.SYSTEM and rules is not None:
+    entry = _SCHEMAS[name]
+    schema = entry.make(rules)
+    title, about = entry.title, entry.about
+    if name is SchemaName.SYSTEM and rules is not None:
         title = f"{title}, {rules.title}"
-    head = {"$schema": DIALECT, "$id": f"{HOME}/podium-{of}.json", "title": title}
-    return head | {"description": about} | {k: v for k, v in made.items() if k not in _HEAD}
+    header = {"$schema": DIALECT, "$id": f"{HOME}/podium-{name}.json", "title": title}
+    return header | {"description": about} | {k: v for k, v in schema.items() if k not in _HEAD}
 
 
 _HEAD = ("$schema", "$id", "title", "description")
@@ -59,7 +59,7 @@ def _config(_: Round | None) -> Schema:
     from podium.compliance.tools.packing.planning.config import config_schema
 
     # Options can replace the fields that `podium pack` needs, and other commands need fewer fields
-    return {name: part for name, part in config_schema().items() if name != "required"}
+    return {name: member for name, member in config_schema().items() if name != "required"}
 
 
 def _system(rules: Round | None) -> Schema:

@@ -90,12 +90,12 @@ def prepare(
 
         recipe = recipe_of(trainer, source, tokenizer, subset=allow_subset)
         try:
-            with bar("pieces", len(recipe.pieces), quiet=quiet) as move:
-                made = make(recipe, target, processes(jobs), move)
+            with bar("pieces", len(recipe.pieces), quiet=quiet) as advance:
+                paths = make(recipe, target, processes(jobs), advance)
         except OSError as error:
             raise UsageFault(f"{target} cannot be made: {error.strerror}") from None
-    size = sum(path.stat().st_size for path in made)
-    typer.echo(f"{target}: {len(made)} files, {size:,} bytes, and SHA256SUMS")
+    size = sum(path.stat().st_size for path in paths)
+    typer.echo(f"{target}: {len(paths)} files, {size:,} bytes, and SHA256SUMS")
 
 
 @app.command(
@@ -134,39 +134,39 @@ def verify(
         need_torch()
         from podium.reference_runs.datasets.verify import verified
 
-        with bar("samples", None, quiet=quiet) as move:
-            found = verified(
-                request, (samples, processes(jobs) if jobs else 0), checksums, _told(move)
+        with bar("samples", None, quiet=quiet) as advance:
+            result = verified(
+                request, (samples, processes(jobs) if jobs else 0), checksums, _progress_of(advance)
             )
-    typer.echo(_json(found) if format is AnswerFormat.JSON else _text(folder, found))
-    raise typer.Exit(Exit.CLEAN if found.usable else Exit.FOUND)
+    typer.echo(_json(result) if format is AnswerFormat.JSON else _text(folder, result))
+    raise typer.Exit(Exit.CLEAN if result.usable else Exit.FOUND)
 
 
-def _told(move: Callable[[int], None]) -> Callable[[SplitReport], None]:
-    return lambda part: move(part.read)
+def _progress_of(advance: Callable[[int], None]) -> Callable[[SplitReport], None]:
+    return lambda split: advance(split.read)
 
 
-def _json(found: Verified) -> str:
-    return json.dumps({**asdict(found), "usable": found.usable}, indent=2)
+def _json(result: Verified) -> str:
+    return json.dumps({**asdict(result), "usable": result.usable}, indent=2)
 
 
-def _text(folder: Path, found: Verified) -> str:
-    lines = [_part_text(part) for part in found.parts]
-    if found.sums is not None:
-        wrong = len(found.sums.faults)
+def _text(folder: Path, result: Verified) -> str:
+    lines = [_part_text(split) for split in result.parts]
+    if result.sums is not None:
+        mismatches = len(result.sums.faults)
         lines.append(
-            f"checksums   {found.sums.files:,} files of {found.sums.source}"
-            + (f", {wrong:,} without a match" if wrong else ", all match")
+            f"checksums   {result.sums.files:,} files of {result.sums.source}"
+            + (f", {mismatches:,} without a match" if mismatches else ", all match")
         )
-    for fault in found.faults:
+    for fault in result.faults:
         warn(fault)
-    lines.append(f"{folder}: {'usable' if found.usable else 'not usable'}")
+    lines.append(f"{folder}: {'usable' if result.usable else 'not usable'}")
     return "\n".join(lines)
 
 
-def _part_text(part: SplitReport) -> str:
-    text = f"{part.name:<11} {part.samples:,} samples, "
-    if not part.chosen:
+def _part_text(split: SplitReport) -> str:
+    text = f"{split.name:<11} {split.samples:,} samples, "
+    if not split.chosen:
         return text + "read completely when opened"
-    text += f"{part.read:,} read in {part.seconds:.1f} s"
-    return text + (f", {part.faulty:,} faulty" if part.faulty else "")
+    text += f"{split.read:,} read in {split.seconds:.1f} s"
+    return text + (f", {split.faulty:,} faulty" if split.faulty else "")

@@ -56,12 +56,12 @@ class KernelRequest:
         """The measurements of an earlier call under the same conditions; raises UsageFault."""
         if not self._resume or self.output is None:
             return {}
-        run, now = _read(self.output), conditions.empty(self.budget_s)
+        run, current = _read(self.output), conditions.empty(self.budget_s)
         for name in ("source", "device_name", "precision", "threads", "ranks", "torch"):
-            before, after = getattr(run, name), getattr(now, name)
+            before, after = getattr(run, name), getattr(current, name)
             if before != after:
                 raise UsageFault(f"--resume: {name} was {before} in {self.output}, now {after}")
-        return {each.problem: each for each in run.kernels if each.status == "measured"}
+        return {kernel.problem: kernel for kernel in run.kernels if kernel.status == "measured"}
 
     def keep(self, run: KernelRun) -> None:
         """Write the measurements so far; each file is written completely or not at all."""
@@ -78,13 +78,13 @@ class KernelRequest:
         """Print a run."""
         from podium.reference_runs.kernels.text import deepbench_text, run_csv, run_text
 
-        forms: dict[Form, Callable[[KernelRun], str]] = {
+        renderers: dict[Form, Callable[[KernelRun], str]] = {
             Form.TEXT: run_text,
             Form.JSON: _json,
             Form.CSV: run_csv,
             Form.DEEPBENCH: deepbench_text,
         }
-        typer.echo(forms[self.form](run).rstrip("\n"))
+        typer.echo(renderers[self.form](run).rstrip("\n"))
 
 
 def entry(name: str) -> DeviceTimes:
@@ -110,14 +110,14 @@ def _read(path: Path) -> KernelRun:
     if len(text) > LARGEST:
         raise UsageFault(f"{path} is larger than {LARGEST:,} bytes")
     try:
-        found = TypeAdapter(KernelRun).validate_json(text)
+        run = TypeAdapter(KernelRun).validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise UsageFault(f"{path} is not a kernels file: {where}: {first['msg']}") from None
-    if found.format != FORMAT:
-        raise UsageFault(f"{path} has format {found.format}; this podium reads {FORMAT}")
-    return found
+        location = ".".join(map(str, first["loc"])) or "the file"
+        raise UsageFault(f"{path} is not a kernels file: {location}: {first['msg']}") from None
+    if run.format != FORMAT:
+        raise UsageFault(f"{path} has format {run.format}; this podium reads {FORMAT}")
+    return run
 
 
 def _json(run: KernelRun) -> str:
@@ -130,8 +130,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 def _seconds(text: str) -> float:
     """A duration in seconds; raises UsageFault for invalid text."""
-    found = _TIME.fullmatch(text.strip())
-    seconds = float(found[1]) * _UNITS[found[2] or "s"] if found else 0
+    match = _TIME.fullmatch(text.strip())
+    seconds = float(match[1]) * _UNITS[match[2] or "s"] if match else 0
     if not seconds:
         raise UsageFault(f"--budget: expected a time such as 60s, 5m or 1h, got {text!r}")
     return seconds

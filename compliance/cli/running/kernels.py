@@ -110,8 +110,8 @@ ComparedArgument = Annotated[
 EachOption = Annotated[bool, typer.Option("--each", help="Print a row for each kernel.")]
 
 
-def _list(wanted: bool) -> None:
-    if wanted:
+def _list(value: bool) -> None:
+    if value:
         from podium.reference_runs.kernels.sheets import names
 
         typer.echo("\n".join(names()))
@@ -149,7 +149,7 @@ def run(
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
-    wanted = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
+    request = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
     with reported():
         from podium.reference_runs.catalogue import need_torch
 
@@ -157,8 +157,10 @@ def run(
         from podium.reference_runs.kernels.lists import listed
         from podium.reference_runs.kernels.session import Conditions, Item, device_of, threads_of
 
-        wished = kinds or [*KernelKind]
-        problems = [each for each in listed(name.value, ranks) if each.kind in wished]
+        selected_kinds = kinds or [*KernelKind]
+        problems = [
+            problem for problem in listed(name.value, ranks) if problem.kind in selected_kinds
+        ]
         if not problems:
             raise UsageFault(f"list {name} has no kernel of this kind")
         conditions = Conditions(
@@ -168,34 +170,34 @@ def run(
             threads=threads_of(threads),
             ranks=ranks,
         )
-        made = _measured([Item(each) for each in problems], conditions, wanted)
-    _finish(made, wanted)
+        result = _measured([Item(problem) for problem in problems], conditions, request)
+    _finish(result, request)
 
 
-def _finish(made: KernelRun, wanted: KernelRequest) -> None:
-    wanted.keep(made)
-    wanted.show(made)
-    if any(each.status == "failed" for each in made.kernels):
+def _finish(result: KernelRun, request: KernelRequest) -> None:
+    request.keep(result)
+    request.show(result)
+    if any(kernel.status == "failed" for kernel in result.kernels):
         raise typer.Exit(1)
 
 
-def _measured(items: Sequence[Item], conditions: Conditions, wanted: KernelRequest) -> KernelRun:
+def _measured(items: Sequence[Item], conditions: Conditions, request: KernelRequest) -> KernelRun:
     from podium.reference_runs.kernels.session import Bench, allow_tf32, measure, spread
 
-    known = wanted.known(conditions)
+    measurements = request.known(conditions)
     allow_tf32(conditions.device, conditions.precision)
-    budget_s = wanted.budget_s
-    order = None if budget_s is None else spread([each.problem for each in items])
+    budget_s = request.budget_s
+    order = None if budget_s is None else spread([item.problem for item in items])
     bench = Bench(conditions, budget_s)
     try:
-        with bar("kernels", len(items), quiet=wanted.quiet) as watch:
+        with bar("kernels", len(items), quiet=request.quiet) as watch:
             return measure(
                 items,
                 bench,
                 budget_s=budget_s,
                 order=order,
-                known=known,
-                keep=wanted.keep,
+                known=measurements,
+                keep=request.keep,
                 watch=watch,
             )
     finally:
@@ -232,7 +234,7 @@ def from_trainer(
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
-    wanted = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
+    request = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
     setting = Setting(
         scale=scale.value,
         precision=precision.value,
@@ -241,16 +243,16 @@ def from_trainer(
         threads=threads,
     )
     with reported():
-        made = _of_trainer(trainer, setting, pairs(settings or []), (ranks, export), wanted)
-    _finish(made, wanted)
+        result = _of_trainer(trainer, setting, pairs(settings or []), (ranks, export), request)
+    _finish(result, request)
 
 
 def _of_trainer(
     trainer: str,
     setting: Setting,
     changes: Mapping[str, str],
-    how: tuple[int, bool],
-    wanted: KernelRequest,
+    recording_options: tuple[int, bool],
+    kernel_request: KernelRequest,
 ) -> KernelRun:
     from podium.reference_runs.catalogue import need_torch
     from podium.reference_runs.engine.launch import run_request
@@ -260,7 +262,7 @@ def _of_trainer(
     from podium.reference_runs.kernels.session import Conditions, skipped, threads_of
     from podium.reference_runs.kernels.trainer import explained, recorded
 
-    ranks, export = how
+    ranks, export = recording_options
     with recorded(request, ranks, timed=not export) as recording:
         conditions = Conditions(
             source=f"{trainer} at {setting.scale} scale",
@@ -270,9 +272,11 @@ def _of_trainer(
             ranks=ranks,
         )
         if not export:
-            return explained(_measured(recording.items, conditions, wanted), recording)
-        listed = tuple(skipped(each, setting.precision, "listed only") for each in recording.items)
-        return conditions.listed(listed)
+            return explained(_measured(recording.items, conditions, kernel_request), recording)
+        skipped_items = tuple(
+            skipped(item, setting.precision, "listed only") for item in recording.items
+        )
+        return conditions.listed(skipped_items)
 
 
 @app.command(
@@ -301,7 +305,7 @@ def compare(
     with reported():
         entries = [entry(name) for name in compared]
     notes = tuple(note for entry in entries for note in entry.notes)
-    whole = Analysis(
+    details = Analysis(
         "kernels",
         f"Kernels: {', '.join(entry.name for entry in entries)}",
         EACH,
@@ -310,7 +314,7 @@ def compare(
         shown=tuple(map(Shown, EACH[1:])),
         notes=(*notes, "speed is relative to the first device."),
     )
-    parts = whole._replace(
+    totals = details._replace(
         columns=SUMMARY,
         rows=summary(entries),
         shown=tuple(map(Shown, SUMMARY[1:])),
@@ -322,5 +326,5 @@ def compare(
     if chart is not None:
         from podium.compliance.tools.store.analyses.charts import write_chart
 
-        write_chart(whole, chart)
-    deliver(whole if each else parts, format, output)
+        write_chart(details, chart)
+    deliver(details if each else totals, format, output)

@@ -110,13 +110,13 @@ def print_plan(request: RunRequest, accelerators: int, size: str) -> NoReturn:
     from podium.reference_runs.catalogue import need_torch
     from podium.reference_runs.planning.text import parse_size, plan_text
 
-    each = parse_size(size)
+    memory = parse_size(size)
     need_torch()
     from podium.reference_runs.planning.propose import plan
 
     mesh = request.setting.mesh
     if mesh is not None and accelerators != 1:
         check_world(mesh, accelerators)
-    found = plan(request, accelerators, each, lambda mesh: typer.echo(f"… {mesh}", err=True))
-    typer.echo(plan_text(request, found, each))
-    raise typer.Exit(Exit.CLEAN if any(one.fits for one in found) else Exit.FOUND)
+    meshes = plan(request, accelerators, memory, lambda mesh: typer.echo(f"… {mesh}", err=True))
+    typer.echo(plan_text(request, meshes, memory))
+    raise typer.Exit(Exit.CLEAN if any(entry.fits for entry in meshes) else Exit.FOUND)

@@ -182,7 +182,7 @@ def trainer(
             data=data,
             threads=threads,
         )
-        wanted = ProfileRequest(
+        request = ProfileRequest(
             turns=turns,
             turn_steps=steps,
             deepest=level.value,
@@ -190,7 +190,7 @@ def trainer(
             utilisation=utilisation.value,
             in_log=in_log,
         )
-        call = Call(_one(trainer), setting, pairs(settings or []), wanted)
+        call = Call(_one(trainer), setting, pairs(settings or []), request)
         if study is not None:
             from podium.compliance.cli.running.studies import run_study
 
@@ -242,6 +242,6 @@ def _profile(call: Call) -> None:
     from podium.reference_runs.profiling.session import profile_trainer
     from podium.reference_runs.profiling.text import profile_text
 
-    made = profile_trainer(request, lambda each: keep_profile(each, folder), call.wanted)
-    if made is not None:
-        typer.echo(profile_text(made))
+    profile = profile_trainer(request, lambda profile: keep_profile(profile, folder), call.wanted)
+    if profile is not None:
+        typer.echo(profile_text(profile))

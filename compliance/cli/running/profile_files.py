@@ -32,36 +32,36 @@ def quiet_recorder() -> None:
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 
-def keep_profile(made: Profile, folder: Path | None) -> None:
+def keep_profile(profile: Profile, folder: Path | None) -> None:
     """Write the results of a profile so far."""
     if folder is None:
         return
     from podium.compliance.reporting.profiled.page import render
 
-    plain = asdict(made)
+    data = asdict(profile)
     files = {
-        "profile.json": json_text(plain),
-        "profile.html": render(plain),
-        "layers.csv": table(plain["layers"]),
+        "profile.json": json_text(data),
+        "profile.html": render(data),
+        "layers.csv": table(data["layers"]),
         "operators.csv": table(
-            [{k: v for k, v in row.items() if k != "kernels"} for row in plain["operators"]]
+            [{k: v for k, v in row.items() if k != "kernels"} for row in data["operators"]]
         ),
         "kernels.csv": table(
             [
                 {"module": row["module"], "phase": row["phase"], "operator": row["name"], **kernel}
-                for row in plain["operators"]
+                for row in data["operators"]
                 for kernel in row["kernels"]
             ]
         ),
-        "usage.csv": table([_flat(row) for row in plain["usage"]]),
+        "usage.csv": table([_flat(row) for row in data["usage"]]),
     }
     write(folder, files)
 
 
 def _flat(usage: Mapping[str, Any]) -> dict[str, Any]:
     gpu = usage["gpu"] or {}
-    plain = {name: value for name, value in usage.items() if name != "gpu"}
-    return plain | {f"gpu_{name}": value for name, value in gpu.items()}
+    columns = {name: value for name, value in usage.items() if name != "gpu"}
+    return columns | {f"gpu_{name}": value for name, value in gpu.items()}
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
@@ -79,9 +79,9 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
                 stream.write(text.encode())
 
 
-def json_text(plain: Mapping[str, Any]) -> str:
+def json_text(data: Mapping[str, Any]) -> str:
     """Data as the JSON of the files."""
-    return json.dumps(plain, indent=1) + "\n"
+    return json.dumps(data, indent=1) + "\n"
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

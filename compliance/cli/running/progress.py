@@ -66,7 +66,7 @@ def _line(path: Path, config: Config, progress: RunProgress) -> None:
 
 
 @contextmanager
-def bar(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+def bar(label: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, on standard error; yields the function to call with each count."""
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
@@ -74,9 +74,14 @@ def bar(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int]
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(what), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn(label),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(label, total=total)
         yield lambda count: bar.update(task, completed=count)
 
 

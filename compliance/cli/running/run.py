@@ -66,8 +66,8 @@ class Scale(StrEnum):
     REFERENCE = "reference"
 
 
-def _list(wanted: bool) -> None:
-    if wanted:
+def _list(value: bool) -> None:
+    if value:
         from podium.reference_runs.catalogue import find, names
 
         for name in names():
@@ -262,13 +262,13 @@ def _request(
     )
 
 
-def _from_plugin(named: str) -> str:
+def _from_plugin(qualified_name: str) -> str:
     """The benchmark name of a trainer PLUGIN.NAME; registers the package of the trainer."""
     from podium.compliance.judging.plugins.extensions import package_of
     from podium.reference_runs.catalogue import add
 
-    name = named.partition(".")[2]
-    add(name, package_of(named))
+    name = qualified_name.partition(".")[2]
+    add(name, package_of(qualified_name))
     return name
 
 
@@ -333,11 +333,11 @@ def _dry_log(request: RunRequest, output: Path | None) -> None:
 
 def pairs(texts: list[str]) -> dict[str, str]:
     """The values of `--set` by name; raises UsageFault."""
-    found = {}
+    values = {}
     for text in texts:
         # Only the first = separates: a value may contain others
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageFault(f"--set: expected KEY=VALUE, got {text!r}")
-        found[name.strip()] = value.strip()
-    return found
+        values[name.strip()] = value.strip()
+    return values

@@ -41,13 +41,13 @@ def run_study(kind: Kind, call: Call, processes: int) -> None:
     need_torch()
     empty = Study(kind=kind, benchmark=call.trainer, scale=call.setting.scale)
     with _place(call.wanted.folder) as folder:
-        for made in studied(empty, settings_of(kind, processes), [*_words(call)], folder):
-            _tell(made.variants[-1])
+        for study in studied(empty, settings_of(kind, processes), [*_words(call)], folder):
+            _tell(study.variants[-1])
             if call.wanted.folder is not None:
-                _keep(made, folder)
-    if all(each.step_ms is None for each in made.variants):
-        raise RunFault(made.variants[0].reason)
-    typer.echo(study_text(made))
+                _keep(study, folder)
+    if all(variant.step_ms is None for variant in study.variants):
+        raise RunFault(study.variants[0].reason)
+    typer.echo(study_text(study))
 
 
 def _check_free(kind: Kind, setting: Setting, processes: int) -> None:
@@ -63,17 +63,17 @@ def _check_free(kind: Kind, setting: Setting, processes: int) -> None:
 
 def _words(call: Call) -> Iterator[str]:
     """The trainer and the options of every profile of a study."""
-    setting, wanted = call.setting, call.wanted
+    setting, request = call.setting, call.wanted
     yield call.trainer
     values: dict[str, Any] = {
         "--scale": setting.scale,
         "--device": setting.device,
         "--data": setting.data,
         "--threads": setting.threads,
-        "--level": wanted.deepest,
-        "--turns": wanted.turns,
-        "--steps": wanted.turn_steps,
-        "--utilisation": wanted.utilisation,
+        "--level": request.deepest,
+        "--turns": request.turns,
+        "--steps": request.turn_steps,
+        "--utilisation": request.utilisation,
     }
     for name, value in values.items():
         if value is not None:
@@ -81,7 +81,7 @@ def _words(call: Call) -> Iterator[str]:
     # A study appends the option that it varies, and the last value counts
     yield from ("--precision", setting.precision)
     yield from ["--compile"] if setting.compile else []
-    yield from ["--utilisation-in-log"] if wanted.in_log else []
+    yield from ["--utilisation-in-log"] if request.in_log else []
     for name, value in call.changes.items():
         yield from ("--set", f"{name}={value}")
 
@@ -104,13 +104,13 @@ def _tell(variant: Variant) -> None:
 
 
 def _keep(study: Study, folder: Path) -> None:
-    plain = asdict(study)
-    rows = [{k: v for k, v in row.items() if k != "parts"} for row in plain["variants"]]
+    data = asdict(study)
+    rows = [{k: v for k, v in row.items() if k != "parts"} for row in data["variants"]]
     write(
         folder,
         {
-            "study.json": json_text(plain),
-            "study.html": render_study(plain),
+            "study.json": json_text(data),
+            "study.html": render_study(data),
             "study.csv": table(rows),
         },
     )
@@ -131,20 +131,20 @@ def _named_profile(word: str) -> tuple[str, dict[str, Any]]:
     # A path may contain an equals sign
     if not equals or Path(word).exists():
         name, path = "", word
-    found = read_json(path)
-    if not {"benchmark", "levels", "operators", "device_name"} <= found.keys():
+    profile = read_json(path)
+    if not {"benchmark", "levels", "operators", "device_name"} <= profile.keys():
         raise RunFault(f"{path} is not a profile.json of podium profile")
-    return name or found["device_name"], found
+    return name or profile["device_name"], profile
 
 
 def _keep_devices(study: DeviceStudy, folder: Path) -> None:
-    plain = asdict(study)
-    rows = [{"model": model["name"], **row} for model in plain["models"] for row in model["on"]]
+    data = asdict(study)
+    rows = [{"model": model["name"], **row} for model in data["models"] for row in model["on"]]
     write(
         folder,
         {
-            "study.json": json_text(plain),
-            "study.html": render_study(plain),
+            "study.json": json_text(data),
+            "study.html": render_study(data),
             "study.csv": table(rows),
         },
     )
@@ -155,22 +155,22 @@ def plan_jobs(words: list[str], devices: int, output: Path | None) -> None:
     if output is not None:
         refuse_occupied(output)
     try:
-        made = planned(jobs_of(words), devices)
+        schedule = planned(jobs_of(words), devices)
     except ValueError as error:
         raise RunFault(str(error)) from None
     if output is not None:
-        _keep_schedule(made, output)
-    typer.echo(schedule_text(made))
+        _keep_schedule(schedule, output)
+    typer.echo(schedule_text(schedule))
 
 
 def _keep_schedule(schedule: Schedule, folder: Path) -> None:
-    plain = asdict(schedule)
-    rows = [{**row, "devices": " ".join(map(str, row["devices"]))} for row in plain["best"]["jobs"]]
+    data = asdict(schedule)
+    rows = [{**row, "devices": " ".join(map(str, row["devices"]))} for row in data["best"]["jobs"]]
     write(
         folder,
         {
-            "schedule.json": json_text(plain),
-            "schedule.html": render_schedule(plain),
+            "schedule.json": json_text(data),
+            "schedule.html": render_schedule(data),
             "schedule.csv": table(rows),
         },
     )

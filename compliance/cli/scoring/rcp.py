@@ -138,15 +138,15 @@ def check(
     draw([], plot)
     options = Options(usage=usage, round=round, profile=profile, jobs=processes(None))
     points = _loaded(rcps, round)
-    with with_named_results(GivenPaths([folder]), options) as given:
-        found = judge(given.paths[0], options, points)
+    with with_named_results(GivenPaths([folder]), options) as given_paths:
+        results = judge(given_paths.paths[0], options, points)
         as_json = format is AnswerFormat.JSON
-        text = check_json(found) if as_json else check_text(found, width(), quiet=quiet)
-        draw(found, plot)
-        send(given.as_given(text), output)
+        text = check_json(results) if as_json else check_text(results, width(), quiet=quiet)
+        draw(results, plot)
+        send(given_paths.as_given(text), output)
     if output is None and not as_json and not quiet:
         suggest_after_verdict("score", folder)
-    raise typer.Exit(Exit.FOUND if any(one.failed for one in found) else Exit.CLEAN)
+    raise typer.Exit(Exit.FOUND if any(result.failed for result in results) else Exit.CLEAN)
 
 
 @app.command(
@@ -180,11 +180,13 @@ def plan(
 
     rules = named_round(usage, round)
     points = points_for(rules, benchmark, rcps)
-    known = references(profile, rules, benchmark, points)
+    reference_data = references(profile, rules, benchmark, points)
     values = None if finished is None else finished_values(finished)
-    made = plan_runs(rules, benchmark, known, gbs, values, configured_deadline(Path.cwd()))
-    print_text(plan_json(made) if format is AnswerFormat.JSON else plan_text(made, width()))
-    raise typer.Exit(Exit.FOUND if made.hopeless else Exit.CLEAN)
+    run_plan = plan_runs(
+        rules, benchmark, reference_data, gbs, values, configured_deadline(Path.cwd())
+    )
+    print_text(plan_json(run_plan) if format is AnswerFormat.JSON else plan_text(run_plan, width()))
+    raise typer.Exit(Exit.FOUND if run_plan.hopeless else Exit.CLEAN)
 
 
 @app.command(
@@ -215,9 +217,9 @@ def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -
     from podium.compliance.judging.results.convergence import references
     from podium.compliance.tools.rcp.plots import curve_of, write_plot
 
-    known = references(Profile.POLICY, rules, benchmark, points)
+    reference_data = references(Profile.POLICY, rules, benchmark, points)
     unit = rules.benchmark(benchmark).convergence.unit
-    write_plot([curve_of(known, unit, f"{benchmark}, {rules.title}")], plot)
+    write_plot([curve_of(reference_data, unit, f"{benchmark}, {rules.title}")], plot)
 
 
 @app.command(
@@ -247,7 +249,9 @@ def lint(
         print_text(lint_json(faults, len(points)))
     else:
         print_text(lint_text(faults, len(points), width(), quiet=quiet))
-    raise typer.Exit(Exit.FOUND if any(one.severity == "error" for one in faults) else Exit.CLEAN)
+    raise typer.Exit(
+        Exit.FOUND if any(fault.severity == "error" for fault in faults) else Exit.CLEAN
+    )
 
 
 @app.command(
@@ -280,15 +284,15 @@ def make(
 
     refuse_inside("--output", output, logs)
     options = Options(usage=usage, round=round, jobs=processes(None))
-    made = make_points(logs, options, Origin(creator, when, machine, precision))
+    result = make_points(logs, options, Origin(creator, when, machine, precision))
     # Written even if runs are missing: the remarks and the status report this
-    write_whole(output, made.text)
-    for remark in made.remarks:
+    write_whole(output, result.text)
+    for remark in result.remarks:
         # Remarks name logs, and a file name may contain terminal escapes
         typer.echo(clean(remark), err=True)
     if not quiet:
-        typer.echo(f"{plural(made.records, 'point')} written to {clean(str(output))}")
-    raise typer.Exit(Exit.FOUND if made.remarks else Exit.CLEAN)
+        typer.echo(f"{plural(result.records, 'point')} written to {clean(str(output))}")
+    raise typer.Exit(Exit.FOUND if result.remarks else Exit.CLEAN)
 
 
 @app.command(
@@ -320,11 +324,13 @@ def curves(
     refuse_inside("--plot", plot, paths)
     if plot is not None:
         check_plot(plot)
-    found = collect(paths, CurveRequest(metric, counted_by, each))
-    forms = {CurveFormat.JSON: render.json, CurveFormat.CSV: render.delimited}
-    text = forms[format](found) if format in forms else render.text(found, width())
+    collection = collect(paths, CurveRequest(metric, counted_by, each))
+    renderers = {CurveFormat.JSON: render.json, CurveFormat.CSV: render.delimited}
+    text = (
+        renderers[format](collection) if format in renderers else render.text(collection, width())
+    )
     if plot is not None:
-        render.draw(found, plot)
+        render.draw(collection, plot)
     send(text, output)
 
 

@@ -126,15 +126,15 @@ def score(
         jobs=processes(jobs),
         factors=None if factors is None else factors.value,
     )
-    with with_named_results(GivenPaths([path]), options) as given:
-        if write_scaling and given.names:
+    with with_named_results(GivenPaths([path]), options) as given_paths:
+        if write_scaling and given_paths.names:
             raise UsageFault("--write-scaling needs a tree; run podium pack first")
-        scores, results = _scored(given.paths[0], options, quiet=quiet)
+        scores, results = _scored(given_paths.paths[0], options, quiet=quiet)
         if write_scaling:
             # Only on request; the official tools always write this file into the tree
             _write_scaling(results)
         if explain is not None:
-            send(given.as_given(_explained(results, explain)), output)
+            send(given_paths.as_given(_explained(results, explain)), output)
         elif compare is not None:
             _compare(scores, compare, options, printing)
         else:
@@ -181,61 +181,64 @@ def _write_scaling(results: list[ScoredResult]) -> None:
         typer.echo(clean(line), err=True)
 
 
-def _explained(results: list[ScoredResult], wanted: str) -> str:
+def _explained(results: list[ScoredResult], name: str) -> str:
     from podium.compliance.reporting.console import width
     from podium.compliance.tools.scoring.render.explain import explain
 
-    found = [one for one in results if _named(one, wanted)]
-    if not found:
-        known = ", ".join(sorted({one.result.place.display_path for one in results})[:6])
-        raise UsageFault(f"no result matches {wanted}; found: {known or 'none'}")
-    return "\n".join(explain(one, width()) for one in found)
+    matches = [scored for scored in results if _named(scored, name)]
+    if not matches:
+        names = ", ".join(sorted({scored.result.place.display_path for scored in results})[:6])
+        raise UsageFault(f"no result matches {name}; found: {names or 'none'}")
+    return "\n".join(explain(scored, width()) for scored in matches)
 
 
-def _named(scored: ScoredResult, wanted: str) -> bool:
+def _named(scored: ScoredResult, name: str) -> bool:
     """Whether a name selects a result: its path, the end of it, its benchmark, or a glob."""
     # Shell completion ends a folder with a slash; a lone "/" must not become empty
-    place, wanted = scored.result.place, wanted.rstrip("/") or wanted
-    path = place.display_path
-    if wanted in (path, place.benchmark) or path.endswith(f"/{wanted}"):
+    location, name = scored.result.place, name.rstrip("/") or name
+    path = location.display_path
+    if name in (path, location.benchmark) or path.endswith(f"/{name}"):
         return True
-    if place.folder.absolute() == Path(wanted).absolute():
+    if location.folder.absolute() == Path(name).absolute():
         return True
     # fnmatch ignores case on Windows, but names must mean the same everywhere
-    return fnmatch.fnmatchcase(path, wanted)
+    return fnmatch.fnmatchcase(path, name)
 
 
-def _compare(scores: Scores, other: Path, options: Options, printing: Printing) -> None:
+def _compare(scores: Scores, baseline: Path, options: Options, printing: Printing) -> None:
     from podium.compliance.reporting.console import send, width
     from podium.compliance.tools.scoring.compare import changes
     from podium.compliance.tools.scoring.render.comparison import comparison_json, comparison_text
 
     # With the same options: --round applies to both trees
-    then, _ = _scored(other, options, quiet=printing.quiet)
-    found = changes(scores, then)
+    other_scores, _ = _scored(baseline, options, quiet=printing.quiet)
+    comparison = changes(scores, other_scores)
     as_json = printing.format == Format.JSON
-    send(comparison_json(found) if as_json else comparison_text(found, width()), printing.output)
+    send(
+        comparison_json(comparison) if as_json else comparison_text(comparison, width()),
+        printing.output,
+    )
 
 
 def _deliver(scores: Scores, printing: Printing, *, long: bool, bars: bool) -> None:
     from podium.compliance.reporting.console import colored, send, width
     from podium.compliance.tools.scoring.render import BINARY, render, write_binary
 
-    form, output = printing.format, printing.output
-    if form in BINARY:
-        write_binary(scores, form, output, long=long)
-    elif form == Format.TEXT:
+    format_name, output = printing.format, printing.output
+    if format_name in BINARY:
+        write_binary(scores, format_name, output, long=long)
+    elif format_name == Format.TEXT:
         from podium.compliance.tools.scoring.render.text import to_text
 
-        shine = colored(printing.color, output)
-        text = to_text(scores, width(), shine, printing.quiet)
+        use_color = colored(printing.color, output)
+        text = to_text(scores, width(), use_color, printing.quiet)
         if bars:
             from podium.compliance.tools.scoring.render.bars import score_bars
 
             text += f"\n{score_bars(scores, width())}"
         send(text, output)
     else:
-        send(render(scores, form, long=long), output)
+        send(render(scores, format_name, long=long), output)
 
 
 def _status(scores: Scores) -> Exit:

@@ -56,20 +56,20 @@ class Caller:
     plugins: bool = True
     turns: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))
 
-    def path(self, given: str) -> str:
+    def path(self, argument: str) -> str:
         """A path below the root as an argument; raises UsageFault for any other path."""
         try:
-            found = (self.root / given).resolve()
+            path = (self.root / argument).resolve()
             # Checked first: the answer must not reveal whether a path outside exists
-            if not found.is_relative_to(self.root):
-                raise UsageFault(f"{given!r:.200} is not below the served folder")
-            if not found.exists():
-                raise UsageFault(f"{given!r:.200} does not exist")
+            if not path.is_relative_to(self.root):
+                raise UsageFault(f"{argument!r:.200} is not below the served folder")
+            if not path.exists():
+                raise UsageFault(f"{argument!r:.200} does not exist")
         except (OSError, ValueError, RuntimeError) as error:
-            raise UsageFault(f"{given!r:.200} is not a path: {_reason(error)}") from None
-        below = found.relative_to(self.root).as_posix()
+            raise UsageFault(f"{argument!r:.200} is not a path: {_reason(error)}") from None
+        relative_path = path.relative_to(self.root).as_posix()
         # After a dot, no name is parsed as an option; `./-` is still standard input
-        return str(found) if below == "-" else f"./{below}"
+        return str(path) if relative_path == "-" else f"./{relative_path}"
 
     def call(self, words: Sequence[str], operands: Sequence[str], *, whole: bool) -> Answer:
         """Podium's answer; raises UsageFault with the reason if there is none.
@@ -79,11 +79,11 @@ class Caller:
         """
         line = [sys.executable, "-P", "-m", self.module]
         line += [] if self.plugins else ["--no-plugins"]
-        done = self._in_turn([*line, *words, "--", *operands])
-        if done.returncode not in MEANINGS:
-            raise UsageFault(self._refusal(done))
-        text = _bounded(done.stdout, whole)
-        return Answer(done.returncode, MEANINGS[done.returncode], text)
+        process = self._in_turn([*line, *words, "--", *operands])
+        if process.returncode not in MEANINGS:
+            raise UsageFault(self._refusal(process))
+        text = _bounded(process.stdout, whole)
+        return Answer(process.returncode, MEANINGS[process.returncode], text)
 
     def _in_turn(self, line: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
         if not self.turns.acquire(timeout=self.seconds):
@@ -100,23 +100,23 @@ class Caller:
         finally:
             self.turns.release()
 
-    def _refusal(self, done: subprocess.CompletedProcess[bytes]) -> str:
+    def _refusal(self, process: subprocess.CompletedProcess[bytes]) -> str:
         """The reason why a command has no answer, with paths relative to the root."""
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("podium: ")
-        said = said.replace(f"{self.root}{os.sep}", "")[:LONGEST_REASON]
-        return said or f"podium ended with status {done.returncode}"
+        reason = process.stderr.decode("utf-8", "replace").strip().removeprefix("podium: ")
+        reason = reason.replace(f"{self.root}{os.sep}", "")[:LONGEST_REASON]
+        return reason or f"podium ended with status {process.returncode}"
 
 
 def _run(line: Sequence[str], root: Path, seconds: float) -> subprocess.CompletedProcess[bytes]:
     """Run a command in a separate session; raises TimeoutExpired, OSError and ValueError."""
     # The child ends with this process: only this process has the write end of the pipe
-    read, write = os.pipe()
+    read_end, write_end = os.pipe()
     try:
         process = subprocess.Popen(  # noqa: S603 - podium itself, without a shell
             line,
             cwd=root,
             env={**os.environ, "COLUMNS": str(COLUMNS), "NO_COLOR": "1"},
-            stdin=read,
+            stdin=read_end,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -130,8 +130,8 @@ def _run(line: Sequence[str], root: Path, seconds: float) -> subprocess.Complete
                     with suppress(OSError):
                         os.killpg(process.pid, signal.SIGKILL)
     finally:
-        os.close(read)
-        os.close(write)
+        os.close(read_end)
+        os.close(write_end)
     return subprocess.CompletedProcess(line, process.returncode, output, errors)
 
 
@@ -149,5 +149,5 @@ def _bounded(data: bytes, whole: bool) -> str:
             f"the answer has {len(text):,} characters, more than {MOST:,}; "
             "try a smaller folder, or the text format"
         )
-    kept = text[:MOST].rpartition("\n")[0]
-    return f"{kept}\n(cut here: the answer has {len(text):,} characters)\n"
+    excerpt = text[:MOST].rpartition("\n")[0]
+    return f"{excerpt}\n(cut here: the answer has {len(text):,} characters)\n"

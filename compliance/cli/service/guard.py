@@ -27,8 +27,8 @@ class Guard:
 
     def __init__(self, root: Path) -> None:
         self.root = str(root)
-        places = (*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix)
-        self.code = tuple({os.path.abspath(place) for place in places if place})
+        folders = (*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix)
+        self.code = tuple({os.path.abspath(folder) for folder in folders if folder})
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Python's audit hook; raises PermissionError, as for a file without read permission."""
@@ -42,12 +42,12 @@ class Guard:
             raise PermissionError(errno.EACCES, "outside the served folder", path)
 
     def _allowed(self, path: str) -> bool:
-        full = os.path.abspath(path)
-        if holds(self.root, full):
-            return not outside(full)
-        return full in DEVICES or any(holds(place, full) for place in self.code)
+        absolute = os.path.abspath(path)
+        if holds(self.root, absolute):
+            return not outside(absolute)
+        return absolute in DEVICES or any(holds(folder, absolute) for folder in self.code)
 
 
 def _is_made(flags: Any) -> bool:
-    wanted = os.O_CREAT | os.O_EXCL
-    return isinstance(flags, int) and flags & wanted == wanted
+    required = os.O_CREAT | os.O_EXCL
+    return isinstance(flags, int) and flags & required == required

@@ -125,21 +125,25 @@ class Tools:
         format: Form = "text",  # noqa: A002 - likewise
     ) -> Answer:
         """Print the legal hyperparameters for a batch size, and the evaluation schedule."""
-        told = [f"{key}={value}" for key, value in (values or {}).items()]
-        options = {"gbs": global_batch_size, "set": told, "division": division}
-        asked = {**options, "round": round, "usage": usage}
-        return self._ask("rules hparams", asked, (benchmark,), format)
+        settings = [f"{key}={value}" for key, value in (values or {}).items()]
+        options = {"gbs": global_batch_size, "set": settings, "division": division}
+        all_options = {**options, "round": round, "usage": usage}
+        return self._ask("rules hparams", all_options, (benchmark,), format)
 
     def _ask(
-        self, command: str, options: Mapping[str, object], operands: tuple[str, ...], form: str
+        self,
+        command: str,
+        options: Mapping[str, object],
+        operands: tuple[str, ...],
+        format_name: str,
     ) -> Answer:
         words = command.split()
-        for name, value in {**options, "format": form}.items():
+        for name, value in {**options, "format": format_name}.items():
             values = value if isinstance(value, list) else [value]
             # Joined, so that no value is parsed as another option
-            words += [f"--{name}={each}" for each in values if each is not None]
+            words += [f"--{name}={item}" for item in values if item is not None]
         try:
-            return self.caller.call(words, operands, whole=form == "json")
+            return self.caller.call(words, operands, whole=format_name == "json")
         except UsageFault as fault:
             raise ToolError(str(fault)) from None
 
@@ -169,8 +173,8 @@ def make_server(caller: Caller) -> MCPServer[Any]:
 def _strict(function: Callable[..., Answer]) -> Tool:
     """A tool that refuses unknown arguments, because a misspelled argument must not be ignored."""
     tool = Tool.from_function(function, annotations=READS)
-    taken = tool.fn_metadata.arg_model
-    strict: Any = type(taken.__name__, (taken,), {"model_config": {"extra": "forbid"}})
+    model = tool.fn_metadata.arg_model
+    strict: Any = type(model.__name__, (model,), {"model_config": {"extra": "forbid"}})
     tool.fn_metadata.arg_model = strict
     tool.parameters = strict.model_json_schema(by_alias=True)
     return tool

@@ -29,10 +29,10 @@ def candidates(words: Sequence[str], current: str) -> list[Candidate]:
 
     Empty if only the shell can complete, as for files.
     """
-    place = _Place(tree.whole(words))
+    cursor = _Place(tree.whole(words))
     for word in words:
-        place.take(word)
-    return [each for each in place.offers(current) if each.word.startswith(current)]
+        cursor.take(word)
+    return [candidate for candidate in cursor.offers(current) if candidate.word.startswith(current)]
 
 
 class _Place:
@@ -47,7 +47,7 @@ class _Place:
 
     def take(self, word: str) -> None:
         """Advance past one word."""
-        held = tree.subcommands(self.command)
+        subcommands = tree.subcommands(self.command)
         if self.awaiting is not None:
             self.given[tree.names(self.awaiting)[0]] = word
             self.awaiting = None
@@ -60,8 +60,8 @@ class _Place:
                 self.given[tree.names(option)[0]] = value
             elif option is not None and tree.takes_value(option):
                 self.awaiting = option
-        elif word in held:
-            self.command, self.taken = held[word], 0
+        elif word in subcommands:
+            self.command, self.taken = subcommands[word], 0
         else:
             self.taken += 1
 
@@ -73,26 +73,28 @@ class _Place:
             name, equals, value = current.partition("=")
             option = self._option(name) if equals else None
             if option is not None:
-                found = self._values(option, value)
-                yield from (Candidate(f"{name}={each.word}", each.about) for each in found)
+                values = self._values(option, value)
+                yield from (
+                    Candidate(f"{name}={candidate.word}", candidate.about) for candidate in values
+                )
             else:
                 yield from self._options()
         elif tree.subcommands(self.command):
             # After a word that is not a command there is nothing to offer
-            held = {} if self.taken else tree.subcommands(self.command)
-            for name, command in held.items():
+            subcommands = {} if self.taken else tree.subcommands(self.command)
+            for name, command in subcommands.items():
                 yield Candidate(name, summary(command.help or ""))
         else:
-            known = tree.arguments(self.command)
+            arguments = tree.arguments(self.command)
             # The last argument may be repeated
-            repeats = known and known[-1].nargs == -1
-            at = min(self.taken, len(known) - 1) if repeats else self.taken
-            if at < len(known):
-                yield from self._values(known[at], current)
+            repeats = arguments and arguments[-1].nargs == -1
+            index = min(self.taken, len(arguments) - 1) if repeats else self.taken
+            if index < len(arguments):
+                yield from self._values(arguments[index], current)
 
     def _option(self, name: str) -> Any:
-        found = (each for each in tree.options(self.command) if name in tree.names(each))
-        return next(found, None)
+        matches = (option for option in tree.options(self.command) if name in tree.names(option))
+        return next(matches, None)
 
     def _options(self) -> Iterator[Candidate]:
         for option in tree.options(self.command):
@@ -102,61 +104,61 @@ class _Place:
         yield Candidate("--help", "Show this message and exit.")
 
     def _values(self, parameter: Any, current: str) -> Iterator[Candidate]:
-        chosen, kind = tree.choices(parameter), tree.metavar(parameter)
-        known = _KINDS.get(f"{self.command.name} {kind}") or _KINDS.get(kind)
-        if chosen:
-            yield from map(Candidate, chosen)
-        elif known is not None:
+        choices, kind = tree.choices(parameter), tree.metavar(parameter)
+        source = _KINDS.get(f"{self.command.name} {kind}") or _KINDS.get(kind)
+        if choices:
+            yield from map(Candidate, choices)
+        elif source is not None:
             # Several globs are separated by commas
-            before, comma, _ = current.rpartition(",") if kind == "GLOB" else ("", "", "")
-            for each in known(self.given):
-                yield Candidate(f"{before}{comma}{each.word}", each.about)
+            prefix, comma, _ = current.rpartition(",") if kind == "GLOB" else ("", "", "")
+            for candidate in source(self.given):
+                yield Candidate(f"{prefix}{comma}{candidate.word}", candidate.about)
 
 
 # --- values ---
 
 
-def _round(given: Given) -> Round:
+def _round(values: Given) -> Round:
     """The round that the line names, else the newest round of the named suite."""
     from podium.compliance.judging.inputs.round_selection import named_round
 
-    usage = given.get("--usage", "training")
+    usage = values.get("--usage", "training")
     try:
-        return named_round(usage, given.get("--round"))
+        return named_round(usage, values.get("--round"))
     except UsageFault:
         return named_round("training", None)
 
 
-def _rounds(given: Given) -> Iterator[Candidate]:
+def _rounds(values: Given) -> Iterator[Candidate]:
     from podium.rules.catalogue import USAGES, rounds_of
 
-    wanted = given.get("--usage")
-    for usage in [wanted] if wanted in USAGES else USAGES:
+    chosen_usage = values.get("--usage")
+    for usage in [chosen_usage] if chosen_usage in USAGES else USAGES:
         for name in reversed([*rounds_of(usage)]):
             yield Candidate(name, f"{usage} {name}")
 
 
-def _benchmarks(given: Given) -> Iterator[Candidate]:
-    rules = _round(given)
+def _benchmarks(values: Given) -> Iterator[Candidate]:
+    rules = _round(values)
     return (Candidate(name, rules.title) for name in rules.benchmarks)
 
 
-def _trainers(given: Given) -> Iterator[Candidate]:
+def _trainers(values: Given) -> Iterator[Candidate]:
     from podium.reference_runs.catalogue import names
 
-    del given  # the trainers are the same for every round
+    del values  # the trainers are the same for every round
     return map(Candidate, names())
 
 
-def _rules(given: Given) -> Iterator[Candidate]:
+def _rules(values: Given) -> Iterator[Candidate]:
     from podium.compliance.rulebook.catalogue import all_rules
 
-    for rule in all_rules(_round(given)):
+    for rule in all_rules(_round(values)):
         yield Candidate(rule.id, rule.constraint)
 
 
-def _globs(given: Given) -> Iterator[Candidate]:
-    rules = [*_rules(given)]
+def _globs(values: Given) -> Iterator[Candidate]:
+    rules = [*_rules(values)]
     return iter((*map(Candidate, _families(rules)), *rules))
 
 

@@ -111,8 +111,8 @@ def _shell(values: Sequence[str]) -> tuple[str, Shell]:
     """The named shell, else the login shell."""
     name = values[0] if values else os.path.basename(os.environ.get("SHELL", ""))
     if len(values) > 1 or name not in SHELLS:
-        known = ", ".join(SHELLS)
-        raise UsageFault(f"unknown shell {' '.join(values) or name!r}; expected one of {known}")
+        names = ", ".join(SHELLS)
+        raise UsageFault(f"unknown shell {' '.join(values) or name!r}; expected one of {names}")
     return name, SHELLS[name]
 
 
@@ -131,9 +131,9 @@ def _complete(words: Sequence[str]) -> None:
     """Print a line for each word that can replace the last word: word, tab, description."""
     from podium.compliance.cli.shell.candidates import candidates
 
-    before, cut = _joined(words or [""])
-    found = candidates(before[:-1], before[-1])
-    lines = (f"{each.word[cut:]}\t{_short(each.about)}" for each in found)
+    typed_words, omitted = _joined(words or [""])
+    matches = candidates(typed_words[:-1], typed_words[-1])
+    lines = (f"{candidate.word[omitted:]}\t{_short(candidate.about)}" for candidate in matches)
     print_text("".join(f"{line.rstrip()}\n" for line in lines))
 
 
@@ -142,18 +142,18 @@ def _joined(words: Sequence[str]) -> tuple[list[str], int]:
 
     Bash splits `--select=log.*` into three words, and completes only the last of them.
     """
-    whole: list[str] = []
-    cut = 0
+    joined: list[str] = []
+    omitted = 0
     for word in words:
-        if whole and whole[-1].startswith("--") and word == "=":
-            whole[-1] += word
-            cut = len(whole[-1])
-        elif whole and cut and whole[-1].endswith("="):
-            whole[-1] += word
+        if joined and joined[-1].startswith("--") and word == "=":
+            joined[-1] += word
+            omitted = len(joined[-1])
+        elif joined and omitted and joined[-1].endswith("="):
+            joined[-1] += word
         else:
-            whole.append(word)
-            cut = 0
-    return whole, cut
+            joined.append(word)
+            omitted = 0
+    return joined, omitted
 
 
 def _short(text: str) -> str:

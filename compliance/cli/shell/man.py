@@ -65,19 +65,21 @@ def page() -> str:
 
 def _sections(words: tuple[str, ...], command: Any) -> Iterator[str]:
     """A command with its arguments, options and examples, then its subcommands."""
-    held = tree.subcommands(command)
+    subcommands = tree.subcommands(command)
     yield f'.SS "podium {" ".join(words)}"'
-    if not held:
-        taken = " ".join(f"\\fI{_text(_value(each))}\\fR" for each in tree.arguments(command))
-        yield f"\\fBpodium {' '.join(words)}\\fR [\\fIOPTIONS\\fR] {taken}".rstrip()
+    if not subcommands:
+        arguments = " ".join(
+            f"\\fI{_text(_value(parameter))}\\fR" for parameter in tree.arguments(command)
+        )
+        yield f"\\fBpodium {' '.join(words)}\\fR [\\fIOPTIONS\\fR] {arguments}".rstrip()
         yield ".PP"
     yield from _paragraphs(command.help or "")
-    for each in tree.arguments(command):
-        yield from (".TP", f"\\fI{_text(_value(each))}\\fR", _text(each.help or ""))
+    for parameter in tree.arguments(command):
+        yield from (".TP", f"\\fI{_text(_value(parameter))}\\fR", _text(parameter.help or ""))
     yield from _options(command)
     yield from _examples(command.epilog or "")
-    for name, one in held.items():
-        yield from _sections((*words, name), one)
+    for name, subcommand in subcommands.items():
+        yield from _sections((*words, name), subcommand)
 
 
 def _options(command: Any) -> Iterator[str]:
@@ -108,9 +110,9 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _examples(epilog: str) -> Iterator[str]:
-    found = [line.strip() for line in epilog.splitlines() if line.startswith("  ")]
-    if found:
-        yield from (".PP", "Examples:", ".PP", ".nf", ".RS 4", *map(_text, found), ".RE", ".fi")
+    lines = [line.strip() for line in epilog.splitlines() if line.startswith("  ")]
+    if lines:
+        yield from (".PP", "Examples:", ".PP", ".nf", ".RS 4", *map(_text, lines), ".RE", ".fi")
 
 
 def _first_lower(text: str) -> str:

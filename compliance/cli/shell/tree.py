@@ -18,20 +18,20 @@ def whole(words: Sequence[str] = ()) -> Any:
 
 def subcommands(command: Any) -> dict[str, Any]:
     """The subcommands that the help of a command lists, by name."""
-    held = getattr(command, "commands", {})
-    return {name: one for name, one in held.items() if not one.hidden}
+    commands = getattr(command, "commands", {})
+    return {name: subcommand for name, subcommand in commands.items() if not subcommand.hidden}
 
 
 def options(command: Any) -> Iterator[Any]:
     """The options that the help of a command lists, except --help."""
-    for each in command.params:
-        if each.param_type_name == "option" and not each.hidden:
-            yield each
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and not parameter.hidden:
+            yield parameter
 
 
 def arguments(command: Any) -> list[Any]:
     """The arguments of a command in order, without options."""
-    return [each for each in command.params if each.param_type_name == "argument"]
+    return [parameter for parameter in command.params if parameter.param_type_name == "argument"]
 
 
 def names(option: Any) -> list[str]:
@@ -48,8 +48,8 @@ def choices(parameter: Any) -> list[str]:
     """The allowed values of a parameter; empty if any value is allowed."""
     kind = parameter.type
     # A parameter type that also accepts other words has choices, too
-    given = getattr(kind, "choices", ()) or getattr(getattr(kind, "func", None), "choices", ())
-    return [str(getattr(each, "value", each)) for each in given]
+    values = getattr(kind, "choices", ()) or getattr(getattr(kind, "func", None), "choices", ())
+    return [str(getattr(value, "value", value)) for value in values]
 
 
 def metavar(parameter: Any) -> str:

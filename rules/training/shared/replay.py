@@ -31,16 +31,16 @@ class _Replay:
 
     def judge(self, record: Record) -> bool:
         """Whether the record obeys its order rule; updates the state either way."""
-        may, saw = _ORDERED[record.key]
+        test, update = _ORDERED[record.key]
         try:
-            fine = bool(may(self, record))
+            allowed = bool(test(self, record))
         except Exception:
-            fine = False
+            allowed = False
         try:
-            saw(self, record)
+            update(self, record)
         except Exception:
             return False
-        return fine
+        return allowed
 
     def may_init_start(self, record: Record) -> bool:
         return not self.ready and not self.started
@@ -100,11 +100,11 @@ class _Replay:
         self.saved.append(record.time_ms)
 
     def may_eval_start(self, record: Record) -> bool:
-        at = record.metadata["epoch_num"]
+        epoch = record.metadata["epoch_num"]
         running = self.started and (self.minigo or not self.stopped)
-        free = running and not self.eval_open and self.printed
-        due = at == self.last_eval + 1 if self.minigo else at > self.last_eval
-        return bool(free and due and at <= self.last_epoch)
+        idle = running and not self.eval_open and self.printed
+        in_order = epoch == self.last_eval + 1 if self.minigo else epoch > self.last_eval
+        return bool(idle and in_order and epoch <= self.last_epoch)
 
     def saw_eval_start(self, record: Record) -> None:
         self.eval_open, self.printed = True, False
@@ -124,17 +124,17 @@ class _Replay:
 
     def may_block_start(self, record: Record) -> bool:
         first = record.metadata["first_epoch_num"]
-        due = self.last_eval if self.epoch_open else self.last_epoch + 1
+        expected = self.last_eval if self.epoch_open else self.last_epoch + 1
         running = self.started and not self.stopped and not self.block_open
-        return bool(running and record.metadata["epoch_count"] > 0 and first == due)
+        return bool(running and record.metadata["epoch_count"] > 0 and first == expected)
 
     def saw_block_start(self, record: Record) -> None:
         self.block_open = self.printed = True
         self.block_first = record.metadata["first_epoch_num"]
 
     def may_block_stop(self, record: Record) -> bool:
-        same = record.metadata["first_epoch_num"] == self.block_first
-        return self.block_open and self.printed and same
+        matches = record.metadata["first_epoch_num"] == self.block_first
+        return self.block_open and self.printed and matches
 
     def saw_block_stop(self, record: Record) -> None:
         self.block_open = False
@@ -145,8 +145,8 @@ class _Replay:
         since_start = (self.saved[iteration - 1] - self.run_start_ms) / 1000
         # Without an absolute value: the verifier applies it to the result of the comparison, which
         # has no effect, so any earlier time passes as well
-        near = record.metadata["timestamp"] - since_start < 1.5e-3
-        return bool(near and iteration <= self.last_eval)
+        in_time = record.metadata["timestamp"] - since_start < 1.5e-3
+        return bool(in_time and iteration <= self.last_eval)
 
     def saw_eval_result(self, record: Record) -> None:
         pass
@@ -175,10 +175,10 @@ _NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
 
 def _out_of_order(run: Run, minigo: bool) -> set[int]:
     replay = _Replay(minigo)
-    followed = _ORDERED.keys() - _NOT_MINIGO if minigo else _ORDERED
+    keys = _ORDERED.keys() - _NOT_MINIGO if minigo else _ORDERED
     # In file order over all keys: whether a record is allowed depends on other keys
-    places = sorted([index for key in followed for index in run.where.get(key, ())])
-    return {index for index in places if not replay.judge(run.records[index])}
+    indices = sorted([index for key in keys for index in run.where.get(key, ())])
+    return {index for index in indices if not replay.judge(run.records[index])}
 
 
 class in_sequence(Constraint, frozen=True):
@@ -188,10 +188,10 @@ class in_sequence(Constraint, frozen=True):
     minigo: bool = False
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
-        wrong = run.memo.get(("0.6 order", self.minigo))
-        if wrong is None:
-            wrong = run.memo["0.6 order", self.minigo] = _out_of_order(run, self.minigo)
-        return [index for index in positions if index in wrong]
+        indices = run.memo.get(("0.6 order", self.minigo))
+        if indices is None:
+            indices = run.memo["0.6 order", self.minigo] = _out_of_order(run, self.minigo)
+        return [index for index in positions if index in indices]
 
     def holds(self, record: Record, run: Run) -> bool:
         return not self.broken([run.position], run)

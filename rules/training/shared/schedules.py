@@ -36,7 +36,9 @@ def _every(interval: Formula, skip: Formula | None) -> Grid:
 def _llama2() -> Schedule:
     """Intervals that the batch does not divide were accepted even if rounded down."""
     skip = floor(0.125 * BATCH + 2)
-    return Schedule(tuple(_every(whole(384 / BATCH) * BATCH, skip) for whole in (ceil, floor)))
+    return Schedule(
+        tuple(_every(rounding(384 / BATCH) * BATCH, skip) for rounding in (ceil, floor))
+    )
 
 
 def _epochs(interval: float, first: float | None = None, slack: float = 0.25) -> Schedule:
@@ -59,8 +61,8 @@ def _unet3d(longest: int | None = None) -> Schedule:
         grids.append(
             Grid(interval, first, "epochs", slack=0.05, per_batch=0, epoch=size, longest=last)
         )
-        far = None if last is None else last * size
-        grids.append(Grid(interval * size, first * size, epoch=size, longest=far))
+        last_samples = None if last is None else last * size
+        grids.append(Grid(interval * size, first * size, epoch=size, longest=last_samples))
     return Schedule(tuple(grids), positions=("epoch_num", "samples_count"))
 
 

@@ -38,9 +38,9 @@ def _beyond(counts: Counter[str], others: Counter[str]) -> dict[str, int]:
     if not others:
         return counts
     return {
-        name: beyond
+        name: surplus
         for name, count in counts.items()
-        if (beyond := count - dict.get(others, name, 0)) > 0
+        if (surplus := count - dict.get(others, name, 0)) > 0
     }
 
 
@@ -55,27 +55,31 @@ def initialised(benchmark: str) -> WholeLogRule:
 
     def find(run: Run) -> Iterator[Violation]:
         members = [record.metadata for record in run.of(WEIGHTS)]
-        given = Counter(
-            [each["tensor"] for each in members if isinstance(each, dict) and "tensor" in each]
+        counts = Counter(
+            [
+                member["tensor"]
+                for member in members
+                if isinstance(member, dict) and "tensor" in member
+            ]
         )
-        wanted = _wanted(benchmark)
-        if dict.__eq__(given, wanted):  # the comparison of Counters takes twice as long
+        reference = _wanted(benchmark)
+        if dict.__eq__(counts, reference):  # the comparison of Counters takes twice as long
             return
-        wrong = [
-            f"{sum(names.values())} {word} ({', '.join(map(str, list(names)[:3]))}"
+        differences = [
+            f"{sum(names.values())} {label} ({', '.join(map(str, list(names)[:3]))}"
             f"{', …' if len(names) > 3 else ''})"
-            for word, names in (
-                ("missing", _beyond(wanted, given)),
-                ("unexpected", _beyond(given, wanted)),
+            for label, names in (
+                ("missing", _beyond(reference, counts)),
+                ("unexpected", _beyond(counts, reference)),
             )
             if names
         ]
         yield Violation(
             None,
-            f"the initialized tensors differ from the {len(wanted)} of the reference: "
-            f"{'; '.join(wrong)}",
-            f"{len(wanted)} tensors of the reference",
-            sum(given.values()),
+            f"the initialized tensors differ from the {len(reference)} of the reference: "
+            f"{'; '.join(differences)}",
+            f"{len(reference)} tensors of the reference",
+            sum(counts.values()),
             f"log {WEIGHTS} once for each tensor of the reference, named in metadata.tensor",
         )
 
