@@ -8,37 +8,28 @@ import numpy as np
 import torch
 
 from podium.reference_runs.benchmarks.retinanet.boxes import anchors
-from podium.reference_runs.benchmarks.retinanet.config import RetinaNet
-from podium.reference_runs.benchmarks.retinanet.data import (
-    Batch,
-    Files,
-    Scenes,
-    normalise,
-    synthetic,
-)
-from podium.reference_runs.benchmarks.retinanet.detection import (
-    detect,
-    losses,
-    mean_average_precision,
-    rows,
-)
-from podium.reference_runs.benchmarks.retinanet.model import Body, Detector
-from podium.reference_runs.benchmarks.retinanet.share import Share
-from podium.reference_runs.engine.arrays import saved_tensors
+from podium.reference_runs.benchmarks.retinanet.config import RetinaNet, level_sides
+from podium.reference_runs.benchmarks.retinanet.data import Scenes
+from podium.reference_runs.benchmarks.retinanet.detection import detect, losses
+from podium.reference_runs.benchmarks.retinanet.model import SHAPES, Body, Detector
 from podium.reference_runs.engine.task import Loss, Task
-from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.detection.backbone import load_backbone
+from podium.reference_runs.modeling.detection.drawn import synthetic
+from podium.reference_runs.modeling.detection.precision import mean_average_precision, rows
+from podium.reference_runs.modeling.detection.scenes import Batch, Files, normalise
+from podium.reference_runs.modeling.detection.share import Share
 from podium.reference_runs.modeling.schedule import warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
     from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
-    from podium.reference_runs.benchmarks.retinanet.data import Source
+    from podium.reference_runs.modeling.detection.scenes import Source
+    from podium.reference_runs.parallel.spatial import Rows
 
 EVALUATION_BATCH, MEASURED = 16, 64
 
@@ -62,7 +53,7 @@ class Detection(Task[RetinaNet]):
     def prepare(self) -> None:
         """Create the anchors, and the data of smoke scale."""
         self.anchors = anchors(self.config).to(self.device)
-        self.share = Share(self.config, self.device)
+        self.share = self._share()
         super().prepare()
 
     def generated_data(self) -> tuple[Source, Source]:
@@ -76,12 +67,21 @@ class Detection(Task[RetinaNet]):
 
     def data_from_files(self) -> tuple[Source, Source]:
         """The real scenes with their annotations."""
-        config, expected = self.config, self.expected
-        training = Files(self.data_folder / "train", config.image_size, config.classes)
+        expected = self.expected
+        training, evaluation = (self._files(part) for part in ("train", "validation"))
         expected.check_training(training.path, len(training), "images")
-        evaluation = Files(self.data_folder / "validation", config.image_size, config.classes)
         expected.check_evaluation(evaluation.path, len(evaluation), "images")
         return training, evaluation
+
+    def _files(self, part: str) -> Files:
+        config, folder = self.config, self.data_folder / part
+        annotations = folder / "labels" / "openimages-mlperf.json"
+        return Files(annotations, folder / "data", config.classes, side=config.image_size)
+
+    def _share(self, rows: Rows | None = None) -> Share:
+        config = self.config
+        sides = level_sides(config.image_size, len(config.anchor_sizes))
+        return Share([(side, SHAPES) for side in sides], self.device, rows)
 
     def use(self, data: tuple[Source, Source]) -> None:
         """Mirror training scenes at random."""
@@ -99,7 +99,7 @@ class Detection(Task[RetinaNet]):
         else:
             body = model.backbone["body"]
             assert isinstance(body, Body)
-            load_backbone(body, self.data_folder / "backbone.pt")
+            load_backbone(body, self.data_folder / "backbone.pt", "ResNeXt-50 32x4d")
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return model
 
@@ -108,7 +108,7 @@ class Detection(Task[RetinaNet]):
         from podium.reference_runs.parallel.spatial import Rows, divide
 
         if mesh["sp"].size() > 1:
-            self.share = Share(self.config, self.device, Rows(mesh["sp"].get_group()))
+            self.share = self._share(Rows(mesh["sp"].get_group()))
         return divide(model, mesh, gathers=False)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
@@ -145,20 +145,6 @@ class Detection(Task[RetinaNet]):
                 found.append(rows(index, detected))
         everyone = [each for part in self.ranks.gather(found) for each in part]
         return mean_average_precision(self.evaluation.source, everyone, self.config.classes)
-
-
-def load_backbone(body: Body, path: Path) -> None:
-    """Load the weights and norms of a ResNeXt-50 32x4d trained on ImageNet into the body.
-
-    Raises DataMissing if the file is not the state of such a network, in the usual names.
-    """
-    state = saved_tensors(path, "weights")
-    try:
-        wanted = body.state_dict()
-        body.load_state_dict({name: state[name] for name in wanted})
-    except (KeyError, IndexError, TypeError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataMissing(f"{path} is not a ResNeXt-50 32x4d: {reason}") from None
 
 
 TASK = Detection
