@@ -19,7 +19,6 @@ from PIL import Image  # noqa: E402
 
 from podium.reference_runs.benchmarks.retinanet.boxes import anchors  # noqa: E402
 from podium.reference_runs.benchmarks.retinanet.config import BENCHMARKS, reference, smoke  # noqa: E402
-from podium.reference_runs.benchmarks.retinanet.data import Scenes  # noqa: E402
 from podium.reference_runs.benchmarks.retinanet.detection import (  # noqa: E402
     BACKGROUND,
     IGNORED,
@@ -27,7 +26,7 @@ from podium.reference_runs.benchmarks.retinanet.detection import (  # noqa: E402
     match,
 )
 from podium.reference_runs.benchmarks.retinanet.model import Detector, FrozenNorm  # noqa: E402
-from podium.reference_runs.benchmarks.retinanet.train import Detection  # noqa: E402
+from podium.reference_runs.benchmarks.retinanet.train import FocalDetection  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
@@ -43,16 +42,16 @@ from podium.reference_runs.modeling.detection.precision import (  # noqa: E402
     mean_average_precision,
     rows,
 )
-from podium.reference_runs.modeling.detection.scenes import Batch, Files  # noqa: E402
+from podium.reference_runs.modeling.detection.scenes import Batch, Files, Scenes  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 
 
-def small_task(**more: str) -> Detection:
+def small_task(**more: str) -> FocalDetection:
     config = smoke().with_settings({"train_samples": "16", "eval_samples": "4", **more})
     torch.manual_seed(1)
-    task = Detection(config, Setting(), Ranks(torch.device("cpu")))
+    task = FocalDetection(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
     return task
 

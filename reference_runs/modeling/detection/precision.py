@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.modeling.detection.scenes import Source
 
+Detections = tuple["Tensor", "Tensor", "Tensor"]
+"""The boxes (N, 4), scores and classes (N,) of an image, best first."""
 
-def rows(image: int, found: tuple[Tensor, Tensor, Tensor]) -> NDArray[np.float64]:
+
+def rows(image: int, found: Detections) -> NDArray[np.float64]:
     """Detections in COCO's format: image, left, top, width, height, score, class + 1."""
     boxes, scores, classes = (each.double().cpu().numpy() for each in found)
     sizes = boxes[:, 2:] - boxes[:, :2]

@@ -152,6 +152,35 @@ def batch_of(scenes: Sequence[Scene]) -> Batch:
     return Batch(images.permute(0, 3, 1, 2), torch.from_numpy(boxes), torch.from_numpy(classes))
 
 
+class Scenes(torch.utils.data.Dataset[Batch]):
+    """Batches of scenes; training ones change in each epoch, by `changed`."""
+
+    def __init__(self, source: Source, seed: int | None) -> None:
+        """Scenes for training with a seed, for evaluation with None."""
+        self.source, self.seed, self.epoch = source, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Change the scenes in another way in each epoch."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitems__(self, indices: Sequence[int]) -> Batch:
+        """Scenes by index."""
+        return batch_of([self._scene(index) for index in indices])
+
+    def _scene(self, index: int) -> Scene:
+        scene = self.source.scene(index)
+        if self.seed is None:
+            return scene
+        return self.changed(scene, np.random.default_rng([self.seed, self.epoch, index, 0xF11]))
+
+    def changed(self, scene: Scene, rng: np.random.Generator) -> Scene:
+        """A training scene: mirrored half of the time."""
+        return scene if rng.random() < 0.5 else scene.mirrored()
+
+
 def normalise(images: Tensor) -> Tensor:
     """Convert bytes (B, 3, H, W) to normalized numbers."""
     means, deviations = (

@@ -21,13 +21,13 @@ import torch.multiprocessing as mp  # noqa: E402
 
 from podium.compliance.cli.entry import run as command  # noqa: E402
 from podium.logging_spec import Logger  # noqa: E402
-from podium.reference_runs.benchmarks.retinanet import train as detection  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
 from podium.reference_runs.engine.checkpoints.checkpoint import load, save  # noqa: E402
 from podium.reference_runs.engine.checkpoints.randomness import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
+from podium.reference_runs.modeling.detection import task as detection  # noqa: E402
 from podium.reference_runs.parallel.mesh import check, parse  # noqa: E402
 from tests.reference_runs.engine.test_two_ranks import doubled  # noqa: E402
 
