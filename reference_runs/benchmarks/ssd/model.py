@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 COORDINATES = 4
 
+FAINT = 0.25
+"""Scale of a block's residual part, in a body that is not trained yet."""
+
 
 class Block(nn.Module):
     """Two 3 x 3 convolutions with a residual connection or projection."""
@@ -66,6 +69,8 @@ class Body(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+            elif isinstance(module, Block):
+                nn.init.constant_(module.bn2.weight, FAINT)
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
         """Features at an 8th of the image's sides."""
