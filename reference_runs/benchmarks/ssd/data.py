@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, ImageEnhance
@@ -81,7 +82,7 @@ def _inside(
     if least > 0 and (common <= least * union).any():
         return None
     center = (boxes[:, :2] + boxes[:, 2:]) / 2
-    inside: NDArray[np.bool_] = ((center > crop[:2]) & (center < crop[2:])).all(1)
+    inside = np.asarray(((center > crop[:2]) & (center < crop[2:])).all(1))
     return inside if inside.any() else None
 
 
@@ -103,18 +104,23 @@ def colored(image: Image.Image, rng: np.random.Generator) -> Image.Image:
         (ImageEnhance.Contrast, CONTRAST),
         (ImageEnhance.Color, SATURATION),
     )
-    changes: list[Callable[[Image.Image], Image.Image]] = []
-    for kind, most in kinds:
-        factor = rng.uniform(1 - most, 1 + most)
-        changes.append(lambda x, kind=kind, factor=factor: kind(x).enhance(factor))
+    changes: list[Callable[[Image.Image], Image.Image]] = [
+        partial(_enhanced, kind, rng.uniform(1 - most, 1 + most)) for kind, most in kinds
+    ]
     turn = rng.uniform(-HUE, HUE)
-    changes.append(lambda x: _turned(x, turn))
+    changes.append(partial(_turned, turn))
     for at in rng.permutation(len(changes)):
         image = changes[at](image)
     return image
 
 
-def _turned(image: Image.Image, turn: float) -> Image.Image:
+def _enhanced(kind: Callable[[Image.Image], Any], factor: float, image: Image.Image) -> Image.Image:
+    """An image with one property multiplied by a factor."""
+    changed: Image.Image = kind(image).enhance(factor)
+    return changed
+
+
+def _turned(turn: float, image: Image.Image) -> Image.Image:
     """An image with its hues turned by a share of the circle."""
     hue, saturation, value = image.convert("HSV").split()
     moved = (np.asarray(hue).astype(int) + int(turn * 255)) % 256

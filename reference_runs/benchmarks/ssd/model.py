@@ -74,7 +74,7 @@ class Body(nn.Module):
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
         """Features at an 8th of the image's sides."""
-        x = self.maxpool(F.relu(self.bn1(self.conv1(x_BCHW))))
+        x: Tensor = self.maxpool(F.relu(self.bn1(self.conv1(x_BCHW))))
         for stage in range(1, self.stages + 1):
             x = self.get_submodule(f"layer{stage}")(x)
         return x
@@ -88,7 +88,8 @@ class Predictor(nn.Module):
         self.shapes, self.sizes = shapes, (COORDINATES, scores)
         self.conv = nn.Conv2d(channels, shapes * sum(self.sizes), 3, padding=1)
         # As of two convolutions with separate numbers of outputs, one for each kind
-        weights = self.conv.weight.unflatten(0, (shapes, -1)).split(self.sizes, 1)
+        every = self.conv.weight.view(shapes, -1, channels, 3, 3)
+        weights = torch.split(every, [*self.sizes], 1)
         with torch.no_grad():
             for part, size in zip(weights, self.sizes, strict=True):
                 bound = math.sqrt(6 / (9 * (channels + shapes * size)))
