@@ -72,7 +72,7 @@ def _images(_: Any, config: Any) -> Any:
 
 def _scenes(task: Any, config: Any) -> Any:
     from podium.reference_runs.benchmarks.retinanet.boxes import anchors
-    from podium.reference_runs.benchmarks.retinanet.data import Batch
+    from podium.reference_runs.modeling.detection.scenes import Batch
 
     task.anchors = anchors(config).to(task.device)
     images, _ = _images(task, config)

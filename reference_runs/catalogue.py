@@ -40,6 +40,7 @@ HOMES = {
     "deepcam": "deepcam",
     "rnnt": "rnnt",
     "sentiment": "sentiment",
+    "ssd": "ssd",
     "cosmoflow": "cosmoflow",
     "oc20": "oc20",
     "openfold": "openfold",

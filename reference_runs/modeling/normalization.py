@@ -32,10 +32,33 @@ class GroupNormedBatch(nn.BatchNorm2d):
             # Kept separately: updating the running statistics here would favor the last group
             means.append(mean)
             variances.append(variance)
-        momentum = self.momentum or 0.0
-        self._mean.lerp_(torch.stack(means).mean(0), momentum)
-        self._variance.lerp_(torch.stack(variances).mean(0), momentum)
+        self._count(torch.stack(means), torch.stack(variances))
         return torch.cat(parts)
+
+    def normalized(self, x_BCHW: Tensor, moments: tuple[Tensor, Tensor], elements: int) -> Tensor:
+        """Normalize each group, given mean and variance of each image's channels, (B, C, 1, 1).
+
+        The moments are over all `elements` of a channel, of which `x_BCHW` may have a part.
+        """
+        means, variances, parts = [], [], []
+        splits = (torch.split(each, self.span) for each in (x_BCHW, *moments))
+        for x, of_images, inside in zip(*splits, strict=True):
+            mean = of_images.mean(0)
+            variance = (inside + (of_images - mean) ** 2).mean(0)
+            scale = self.weight[:, None, None] * (variance + self.eps).rsqrt()
+            shift = self.bias[:, None, None] - mean * scale
+            parts.append(torch.addcmul(shift, x, scale).to(x.dtype))
+            count = len(x) * elements
+            means.append(mean.detach().flatten())
+            variances.append(variance.detach().flatten() * (count / max(1, count - 1)))
+        self._count(torch.stack(means), torch.stack(variances))
+        return torch.cat(parts)
+
+    def _count(self, means_GC: Tensor, variances_GC: Tensor) -> None:
+        """Update the running statistics with those of all groups."""
+        momentum = self.momentum or 0.0
+        self._mean.lerp_(means_GC.mean(0).to(self._mean), momentum)
+        self._variance.lerp_(variances_GC.mean(0).to(self._variance), momentum)
 
     @property
     def _mean(self) -> Tensor:

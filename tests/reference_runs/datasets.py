@@ -127,26 +127,41 @@ def _images(folder: Path) -> None:
             image.save(folder / part / f"n{number:02}" / "a.JPEG")
 
 
+def _annotated(images: Path, annotations: Path, count: int) -> None:
+    """Images with one object each, and their annotations."""
+    for folder in (images, annotations.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    for at in range(count):
+        Image.new("RGB", (64, 64)).save(images / f"{at}.jpg")
+    notes = {
+        "images": [{"id": at, "file_name": f"{at}.jpg"} for at in range(count)],
+        "categories": [{"id": 1}, {"id": 2}, {"id": 5}],
+        "annotations": [
+            {"id": at, "image_id": at, "category_id": 5, "bbox": [9, 9, 20, 20]}
+            for at in range(count)
+        ],
+    }
+    annotations.write_text(json.dumps(notes))
+
+
 def _scenes(folder: Path) -> None:
     from podium.reference_runs.benchmarks.retinanet.model import Detector
 
     for part, count in (("train", TRAINING), ("validation", EVALUATION)):
-        (folder / part / "data").mkdir(parents=True)
-        (folder / part / "labels").mkdir()
-        notes: dict[str, list[dict[str, Any]]] = {
-            "images": [{"id": at, "file_name": f"{at}.jpg"} for at in range(count)],
-            "categories": [{"id": 1}, {"id": 2}, {"id": 5}],
-            "annotations": [
-                {"id": at, "image_id": at, "category_id": 5, "bbox": [9, 9, 20, 20]}
-                for at in range(count)
-            ],
-        }
-        for at in range(count):
-            Image.new("RGB", (64, 64)).save(folder / part / "data" / f"{at}.jpg")
-        (folder / part / "labels" / "openimages-mlperf.json").write_text(json.dumps(notes))
+        notes = folder / part / "labels" / "openimages-mlperf.json"
+        _annotated(folder / part / "data", notes, count)
     config: Any = find("retinanet").smoke()
     body: Any = Detector(config).backbone["body"]
     torch.save(body.state_dict(), folder / "backbone.pt")
+
+
+def _coco(folder: Path) -> None:
+    from podium.reference_runs.benchmarks.ssd.model import Body
+
+    for part, count in (("train2017", TRAINING), ("val2017", EVALUATION)):
+        _annotated(folder / part, folder / "annotations" / f"instances_{part}.json", count)
+    config: Any = find("ssd").smoke()
+    torch.save(Body(config).state_dict(), folder / "backbone.pt")
 
 
 def _cases(folder: Path) -> None:
@@ -426,6 +441,12 @@ LITTLE = {
     ),
     "resnet": Little(_images, {"model_bn_span": 4, "last_step": 8}, short="train"),
     "retinanet": Little(_scenes, {}, ("backbone.pt",), short="openimages-mlperf.json"),
+    "ssd": Little(
+        _coco,
+        {"model_bn_span": 4, "evaluation_epochs": (1, 2), "last_step": 4},
+        ("backbone.pt",),
+        short="instances_train2017.json",
+    ),
     "unet3d": Little(_cases, {}, short="cases.txt"),
     "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
     "cosmoflow": Little(_universes, {}, short="train"),

@@ -143,6 +143,13 @@ SHORT: dict[str, dict[str, Any]] = {
         "target": 0.01,
     },
     "rnnt": {"train_samples": 32, "last_step": 1},
+    "ssd": {
+        "train_samples": 16,
+        "eval_samples": 4,
+        "last_step": 2,
+        "evaluation_epochs": (1, 2),
+        "target": 0.0,
+    },
     "stable_diffusion": {
         "train_samples": 64,
         "eval_samples": 8,
@@ -292,6 +299,9 @@ QUICK = [
         short=SHORT["rgat"],
         converges=True,
     ),
+    *runs("ssd", "open", TARGET, rounds=("0.7",), short=SHORT["ssd"]),
+    *runs("ssd", "open", rounds=rounds_of("ssd", "0.7"), short=SHORT["ssd"]),
+    *runs("ssd", "closed", TARGET, short=SHORT["ssd"]),
     *runs("stable_diffusion", "open", short=SHORT["stable_diffusion"], converges=False),
     *runs(
         "stable_diffusion",

@@ -17,37 +17,41 @@ torch = pytest.importorskip("torch")
 
 from PIL import Image  # noqa: E402
 
-from podium.reference_runs.benchmarks.retinanet.boxes import (  # noqa: E402
-    anchors,
-    decode,
-    encode,
-    overlaps,
-    suppress,
-)
+from podium.reference_runs.benchmarks.retinanet.boxes import anchors  # noqa: E402
 from podium.reference_runs.benchmarks.retinanet.config import BENCHMARKS, reference, smoke  # noqa: E402
-from podium.reference_runs.benchmarks.retinanet.data import Batch, Files, Scenes, synthetic  # noqa: E402
 from podium.reference_runs.benchmarks.retinanet.detection import (  # noqa: E402
     BACKGROUND,
     IGNORED,
     focal_loss,
     match,
-    mean_average_precision,
-    rows,
 )
 from podium.reference_runs.benchmarks.retinanet.model import Detector, FrozenNorm  # noqa: E402
-from podium.reference_runs.benchmarks.retinanet.train import Detection, load_backbone  # noqa: E402
+from podium.reference_runs.benchmarks.retinanet.train import FocalDetection  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.modeling.detection.backbone import load_backbone  # noqa: E402
+from podium.reference_runs.modeling.detection.boxes import (  # noqa: E402
+    decode,
+    encode,
+    overlaps,
+    suppress,
+)
+from podium.reference_runs.modeling.detection.drawn import synthetic  # noqa: E402
+from podium.reference_runs.modeling.detection.precision import (  # noqa: E402
+    mean_average_precision,
+    rows,
+)
+from podium.reference_runs.modeling.detection.scenes import Batch, Files, Scenes  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 
 
-def small_task(**more: str) -> Detection:
+def small_task(**more: str) -> FocalDetection:
     config = smoke().with_settings({"train_samples": "16", "eval_samples": "4", **more})
     torch.manual_seed(1)
-    task = Detection(config, Setting(), Ranks(torch.device("cpu")))
+    task = FocalDetection(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
     return task
 
@@ -226,6 +230,11 @@ def test_shuffled_labels_give_images_the_objects_of_others() -> None:
     assert sum(same) < 8
 
 
+def in_folder(folder: Path, classes: int = 2) -> Files:
+    annotations = folder / "labels" / "openimages-mlperf.json"
+    return Files(annotations, folder / "data", classes, side=80)
+
+
 def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
     (tmp_path / "labels").mkdir()
     (tmp_path / "data").mkdir()
@@ -236,22 +245,22 @@ def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
         "annotations": [{"image_id": 7, "category_id": 9, "bbox": [10, 5, 20, 10]}],
     }
     (tmp_path / "labels" / "openimages-mlperf.json").write_text(json.dumps(notes))
-    scene = Files(tmp_path, 80, 2).scene(0)
+    scene = in_folder(tmp_path).scene(0)
     assert scene.pixels.shape == (80, 80, 3)
     assert scene.boxes.tolist() == [[20, 20, 60, 60]]
     assert scene.classes.tolist() == [1]
     with pytest.raises(DataMissing, match="not an annotation file"):
-        Files(tmp_path / "data", 80, 2)
+        in_folder(tmp_path / "data")
     with pytest.raises(DataMissing, match="has 2 categories; expected 1"):
-        Files(tmp_path, 80, 1)
+        in_folder(tmp_path, classes=1)
     (tmp_path / "data" / "a.jpg").write_bytes(b"no image")
     with pytest.raises(DataMissing, match=r"a\.jpg cannot be read as an image"):
-        Files(tmp_path, 80, 2).scene(0)
+        in_folder(tmp_path).scene(0)
     for wrong in ({"category_id": 4}, {"bbox": [1, 2]}, {"bbox": "none"}):
         changed = {**notes, "annotations": [{**notes["annotations"][0], **wrong}]}
         (tmp_path / "labels" / "openimages-mlperf.json").write_text(json.dumps(changed))
         with pytest.raises(DataMissing, match="not an annotation file"):
-            Files(tmp_path, 80, 2)
+            in_folder(tmp_path)
 
 
 def test_images_may_lie_in_archives_under_the_same_names(tmp_path: Path) -> None:
@@ -263,21 +272,21 @@ def test_images_may_lie_in_archives_under_the_same_names(tmp_path: Path) -> None
     notes = {"images": [{"id": 7, "file_name": "a.jpg"}], "categories": [], "annotations": []}
     path = tmp_path / "labels" / "openimages-mlperf.json"
     path.write_text(json.dumps(notes))
-    assert Files(tmp_path, 80, 2).scene(0).pixels[..., 0].min() > 200
+    assert in_folder(tmp_path).scene(0).pixels[..., 0].min() > 200
     path.write_text(json.dumps({**notes, "images": [{"id": 7, "file_name": "b.jpg"}]}))
     with pytest.raises(DataMissing, match=r"data: no archive contains b\.jpg"):
-        Files(tmp_path, 80, 2)
+        in_folder(tmp_path)
 
 
 def test_a_backbone_is_loaded_whole_or_refused(tmp_path: Path) -> None:
     first, second = (Detector(smoke()).backbone["body"] for _ in range(2))
     torch.save({**first.state_dict(), "fc.weight": torch.zeros(1)}, tmp_path / "backbone.pt")
-    load_backbone(second, tmp_path / "backbone.pt")  # type: ignore[arg-type]
+    load_backbone(second, tmp_path / "backbone.pt", "ResNeXt-50 32x4d")
     state = second.state_dict()
     assert all(torch.equal(state[name], value) for name, value in first.state_dict().items())
     torch.save({"conv1.weight": state["conv1.weight"]}, tmp_path / "part.pt")
     with pytest.raises(DataMissing, match="is not a ResNeXt-50"):
-        load_backbone(second, tmp_path / "part.pt")  # type: ignore[arg-type]
+        load_backbone(second, tmp_path / "part.pt", "ResNeXt-50 32x4d")
     (tmp_path / "text.pt").write_text("weights")
     with pytest.raises(DataMissing, match=r"text\.pt cannot be read as weights"):
-        load_backbone(second, tmp_path / "text.pt")  # type: ignore[arg-type]
+        load_backbone(second, tmp_path / "text.pt", "ResNeXt-50 32x4d")

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
-from podium.reference_runs.engine.config import Config, Unit, version
+from podium.reference_runs.engine.config import version
 from podium.reference_runs.engine.reference_point import ReferencePoint
 from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.detection.config import DetectionConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,16 +25,12 @@ NAMES_TENSORS = ("2.0", "2.1")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetinaNet(Config):
+class RetinaNet(DetectionConfig):
     """Training of a RetinaNet detector."""
 
     name: ClassVar[str] = "retinanet"
-    unit: ClassVar[Unit] = Unit.EPOCHS
-    metric: ClassVar[str] = "mean average precision of boxes, IoU 0.50 to 0.95"
 
     # model
-    image_size: int
-    classes: int
     units: tuple[int, ...] = (3, 4, 6, 3)
     base_width: int
     groups: int

@@ -1,27 +1,21 @@
-"""Losses, detections and their mean average precision, from the network's output."""
+"""Losses and detections, from the network's output."""
 
 from __future__ import annotations
 
-import io
-from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from podium.reference_runs.benchmarks.retinanet.boxes import decode, encode, overlaps, suppress
 from podium.reference_runs.benchmarks.retinanet.config import level_sides
 from podium.reference_runs.benchmarks.retinanet.model import SHAPES
+from podium.reference_runs.modeling.detection.boxes import decode, encode, overlaps, suppress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
     from torch import Tensor
 
     from podium.reference_runs.benchmarks.retinanet.config import RetinaNet
-    from podium.reference_runs.benchmarks.retinanet.data import Batch, Source
+    from podium.reference_runs.modeling.detection.scenes import Batch
 
 BACKGROUND, IGNORED = -1, -2
 """Special values in place of an object's index for anchors without one."""
@@ -97,60 +91,3 @@ def detect(
     boxes = decode(offsets_A4.float()[where], anchors_A4[where]).clamp(0, config.image_size)
     keep = suppress(boxes, values, classes, config.most_overlap)[: config.detections]
     return boxes[keep], values[keep], classes[keep]
-
-
-def rows(image: int, found: tuple[Tensor, Tensor, Tensor]) -> NDArray[np.float64]:
-    """Detections in COCO's format: image, left, top, width, height, score, class + 1."""
-    boxes, scores, classes = (each.double().cpu().numpy() for each in found)
-    sizes = boxes[:, 2:] - boxes[:, :2]
-    number = np.full((len(boxes), 1), float(image))
-    return np.hstack((number, boxes[:, :2], sizes, scores[:, None], classes[:, None] + 1))
-
-
-def mean_average_precision(
-    source: Source, found: Sequence[NDArray[np.float64]], classes: int
-) -> float:
-    """COCO's mean average precision over overlaps 0.50 to 0.95; 0 without any detection."""
-    from pycocotools.coco import COCO  # type: ignore[import-untyped]
-    from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
-
-    detections = np.concatenate(found) if found else np.empty((0, 7))
-    if not len(detections):
-        return 0.0
-    with redirect_stdout(io.StringIO()):  # the tools print tables
-        truth = COCO()
-        truth.dataset = objects(source, classes)
-        truth.createIndex()
-        judged = COCOeval(truth, truth.loadRes(detections), "bbox")
-        judged.evaluate()
-        judged.accumulate()
-        judged.summarize()
-    # The tools return -1 if there is nothing to evaluate
-    return max(0.0, float(judged.stats[0]))
-
-
-def objects(source: Source, classes: int) -> dict[str, Any]:
-    """The true objects of all scenes, in COCO's format."""
-    notes: list[dict[str, Any]] = []
-    for image in range(len(source)):
-        scene = source.scene(image)
-        for (left, top, right, bottom), kind in zip(
-            scene.boxes.tolist(), scene.classes.tolist(), strict=True
-        ):
-            width, height = right - left, bottom - top
-            notes.append(
-                {
-                    "id": len(notes) + 1,
-                    "image_id": image,
-                    "category_id": kind + 1,
-                    "bbox": [left, top, width, height],
-                    "area": width * height,
-                    "iscrowd": 0,
-                }
-            )
-    return {
-        "info": {},
-        "images": [{"id": image} for image in range(len(source))],
-        "categories": [{"id": kind + 1} for kind in range(classes)],
-        "annotations": notes,
-    }

@@ -4,84 +4,62 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 import torch
 
 from podium.reference_runs.benchmarks.retinanet.boxes import anchors
-from podium.reference_runs.benchmarks.retinanet.config import RetinaNet
-from podium.reference_runs.benchmarks.retinanet.data import (
-    Batch,
-    Files,
-    Scenes,
-    normalise,
-    synthetic,
-)
-from podium.reference_runs.benchmarks.retinanet.detection import (
-    detect,
-    losses,
-    mean_average_precision,
-    rows,
-)
-from podium.reference_runs.benchmarks.retinanet.model import Body, Detector
-from podium.reference_runs.benchmarks.retinanet.share import Share
-from podium.reference_runs.engine.arrays import saved_tensors
-from podium.reference_runs.engine.task import Loss, Task
-from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.benchmarks.retinanet.config import RetinaNet, level_sides
+from podium.reference_runs.benchmarks.retinanet.detection import detect, losses
+from podium.reference_runs.benchmarks.retinanet.model import SHAPES, Body, Detector
+from podium.reference_runs.modeling.detection.backbone import load_backbone
+from podium.reference_runs.modeling.detection.scenes import Files, Scenes, normalise
+from podium.reference_runs.modeling.detection.task import Detection
 from podium.reference_runs.modeling.schedule import warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from numpy.typing import NDArray
     from torch import Tensor, nn
-    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
-    from podium.reference_runs.benchmarks.retinanet.data import Source
+    from podium.reference_runs.modeling.detection.precision import Detections
+    from podium.reference_runs.modeling.detection.scenes import Batch, Source
+    from podium.reference_runs.modeling.detection.share import Level
 
-EVALUATION_BATCH, MEASURED = 16, 64
+MEASURED = 64
+"""Images that determine the norms of a backbone that is not trained."""
 
 
-class Detection(Task[RetinaNet]):
-    """Object detection; the quality is the mean average precision of boxes."""
+class FocalDetection(Detection[RetinaNet]):
+    """Detection with focal loss, by a pyramid of features."""
 
-    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = (
         "train/labels/openimages-mlperf.json",
         "validation/labels/openimages-mlperf.json",
         "backbone.pt",
     )
-    keeps_whole: ClassVar[bool] = True
 
-    training: Scenes
-    evaluation: Scenes
-    anchors: Tensor
-    share: Share
+    def all_anchors(self) -> Tensor:
+        """Nine anchors per cell."""
+        return anchors(self.config)
 
-    def prepare(self) -> None:
-        """Create the anchors, and the data of smoke scale."""
-        self.anchors = anchors(self.config).to(self.device)
-        self.share = Share(self.config, self.device)
-        super().prepare()
-
-    def generated_data(self) -> tuple[Source, Source]:
-        """Generated scenes."""
-        config, seed = self.config, self.setting.seed
-        counts = config.train_samples, config.eval_samples
-        training, evaluation = synthetic(counts, config.image_size, seed)
-        if config.shuffled_labels:
-            training.targets = np.random.default_rng([seed, 0x5FF]).permutation(counts[0])
-        return training, evaluation
+    def levels(self) -> Sequence[Level]:
+        """The five levels of the pyramid."""
+        config = self.config
+        sides = level_sides(config.image_size, len(config.anchor_sizes))
+        return [(side, SHAPES) for side in sides]
 
     def data_from_files(self) -> tuple[Source, Source]:
         """The real scenes with their annotations."""
-        config, expected = self.config, self.expected
-        training = Files(self.data_folder / "train", config.image_size, config.classes)
+        expected = self.expected
+        training, evaluation = (self._files(part) for part in ("train", "validation"))
         expected.check_training(training.path, len(training), "images")
-        evaluation = Files(self.data_folder / "validation", config.image_size, config.classes)
         expected.check_evaluation(evaluation.path, len(evaluation), "images")
         return training, evaluation
+
+    def _files(self, part: str) -> Files:
+        config, folder = self.config, self.data_folder / part
+        annotations = folder / "labels" / "openimages-mlperf.json"
+        return Files(annotations, folder / "data", config.classes, side=config.image_size)
 
     def use(self, data: tuple[Source, Source]) -> None:
         """Mirror training scenes at random."""
@@ -99,17 +77,9 @@ class Detection(Task[RetinaNet]):
         else:
             body = model.backbone["body"]
             assert isinstance(body, Body)
-            load_backbone(body, self.data_folder / "backbone.pt")
+            load_backbone(body, self.data_folder / "backbone.pt", "ResNeXt-50 32x4d")
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return model
-
-    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """The detector for parts of images; its output is that of their anchors."""
-        from podium.reference_runs.parallel.spatial import Rows, divide
-
-        if mesh["sp"].size() > 1:
-            self.share = Share(self.config, self.device, Rows(mesh["sp"].get_group()))
-        return divide(model, mesh, gathers=False)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam."""
@@ -124,41 +94,13 @@ class Detection(Task[RetinaNet]):
         warmup = config.opt_learning_rate_warmup_epochs * config.steps_per_epoch
         return warmed_up(step, warmup, base, base * config.opt_learning_rate_warmup_factor)
 
-    def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Focal loss and box error, summed over images."""
-        batch = Batch(*(each.to(self.device, non_blocking=True) for each in batch))
-        output = model(normalise(batch.images))
-        part = losses(self.config, self.anchors, output, batch, self.share.mine).sum()
-        return Loss(self.share.total(part), len(batch.images))
+    def losses(self, output: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
+        """Focal loss and box error, by image."""
+        return losses(self.config, self.anchors, output, batch, self.share.mine)
 
-    def evaluate(self, model: nn.Module) -> float:
-        """COCO's mean average precision over all evaluation scenes."""
-        found: list[NDArray[np.float64]] = []
-        parts = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
-        for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
-            output = model(normalise(batch.images.to(self.device)))
-            scores, offsets = (self.share.whole(each) for each in output)
-            for at, index in enumerate(indices):
-                if not self.share.takes(at):
-                    continue
-                detected = detect(self.config, self.anchors, scores[at], offsets[at])
-                found.append(rows(index, detected))
-        everyone = [each for part in self.ranks.gather(found) for each in part]
-        return mean_average_precision(self.evaluation.source, everyone, self.config.classes)
+    def detect(self, scores_AK: Tensor, offsets_A4: Tensor) -> Detections:
+        """The objects in an image."""
+        return detect(self.config, self.anchors, scores_AK, offsets_A4)
 
 
-def load_backbone(body: Body, path: Path) -> None:
-    """Load the weights and norms of a ResNeXt-50 32x4d trained on ImageNet into the body.
-
-    Raises DataMissing if the file is not the state of such a network, in the usual names.
-    """
-    state = saved_tensors(path, "weights")
-    try:
-        wanted = body.state_dict()
-        body.load_state_dict({name: state[name] for name in wanted})
-    except (KeyError, IndexError, TypeError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataMissing(f"{path} is not a ResNeXt-50 32x4d: {reason}") from None
-
-
-TASK = Detection
+TASK = FocalDetection

@@ -147,6 +147,7 @@ def test_a_decoder_sends_what_is_disclosed(tmp_path: Path) -> None:
         Case("gpt3", "fsdp=2", "bf16", "bfloat16"),
         Case("flux1", "fsdp=2", "bf16", "bfloat16"),
         Case("retinanet", "sp=2", "bf16", "bfloat16"),
+        Case("ssd", "sp=2", "bf16", "bfloat16"),
         Case("unet3d", "sp=2", "bf16", "bfloat16"),
         Case("dlrm_dcnv2", "fsdp=2", "bf16", "fp32"),
         Case("dlrm_v4_hstu", "fsdp=2", "bf16", "fp32"),

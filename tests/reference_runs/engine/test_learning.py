@@ -26,7 +26,7 @@ USUALLY = 2
 ONE = {
     *("cosmoflow", "deepcam", "deepseekv3_671b", "flux1", "gpt_oss_20b"),
     *("gnmt", "minigo", "openfold", "qwen35_397b_grpo", "retinanet", "rnnt"),
-    *("stable_diffusion", "unet3d"),
+    *("ssd", "stable_diffusion", "unet3d"),
 }
 """What takes half a minute to two minutes for a seed: only the first."""
 

@@ -21,18 +21,19 @@ import torch.multiprocessing as mp  # noqa: E402
 
 from podium.compliance.cli.entry import run as command  # noqa: E402
 from podium.logging_spec import Logger  # noqa: E402
-from podium.reference_runs.benchmarks.retinanet import train as detection  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
 from podium.reference_runs.engine.checkpoints.checkpoint import load, save  # noqa: E402
 from podium.reference_runs.engine.checkpoints.randomness import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
+from podium.reference_runs.modeling.detection import task as detection  # noqa: E402
 from podium.reference_runs.parallel.mesh import check, parse  # noqa: E402
 from tests.reference_runs.engine.test_two_ranks import doubled  # noqa: E402
 
 STEPS = 6
 CLICKS, PLAYS, VOLUMES, SCENES = "dlrm_dcnv2", "dlrm_v4_hstu", "unet3d", "retinanet"
+CROPS = "ssd"
 IMAGES = "flux1"
 STAGED = (("layers", 5), ("gradient_accumulation_steps", 4))
 """More stages than two, of unequal length; a micro-batch for each."""
@@ -52,6 +53,15 @@ SMALLER: dict[str, dict[str, Any]] = {
         "train_samples": 64,
         "eval_samples": 8,
         "global_batch_size": 8,
+    },
+    CROPS: {
+        # Maps of 9, 5, 3, 2, 1 and 1 rows
+        "image_size": 72,
+        "least_score": 0.0,
+        "train_samples": 64,
+        "eval_samples": 8,
+        "global_batch_size": 8,
+        "model_bn_span": 4,
     },
     VOLUMES: {
         "train_samples": 96,
@@ -139,7 +149,7 @@ def double_numbers(task: Any) -> None:
         # Evaluations load batches, too
         loaded = task.loaded
         task.loaded = lambda *args: map(doubled, loaded(*args))
-    if task.config.name == SCENES:
+    if task.config.name in (SCENES, CROPS):
         # After so few steps the precision is 0, whatever is detected: add up the detections
         detection.mean_average_precision = lambda _source, found, _classes: float(
             np.concatenate(found).sum()
@@ -224,6 +234,7 @@ def test_stages_and_parts_of_sequences_have_the_losses_of_one(tmp_path: Path) ->
         (CLICKS, ("fsdp=4",)),
         (VOLUMES, ("sp=4", "dp=2,sp=2")),
         (SCENES, ("sp=4", "dp=2,sp=2")),
+        (CROPS, ("sp=4", "dp=2,sp=2")),
         (PLAYS, ("fsdp=4",)),
         (IMAGES, ("fsdp=4", "dp=2,fsdp=2")),
     ],
@@ -322,6 +333,7 @@ def test_random_weights_are_the_same_whatever_part_a_rank_draws(tmp_path: Path) 
             "llama31_8b cannot be divided along sp; it has pp, dp, fsdp",
         ),
         ("retinanet", "sp=5", "sp is 5; expected at most 4, the rows of the second level"),
+        ("ssd", "sp=9", "sp is 9; expected at most 8, the rows of the backbone's features"),
         ("unet3d", "sp=4", "is (4, 4, 4); expected equal sides that 8 divides"),
     ],
 )

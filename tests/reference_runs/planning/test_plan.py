@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NEAR = 0.1
 CLOSE = (
     *("deepcam", "dlrm_dcnv2", "gpt_oss_20b", "llama2_70b_lora", "llama31_8b", "ncf", "resnet"),
-    *("retinanet", "rgat", "unet3d"),
+    *("retinanet", "rgat", "ssd", "unet3d"),
 )
 """Other trainers use memory outside of tensors, or draw other batches."""
 
@@ -121,6 +121,7 @@ def as_rank(number: int, port: int, asked: RunRequest, folder: str) -> None:
         ("llama31_8b", "pp=2", 4),
         ("gpt_oss_20b", "ep=2", 1),
         ("retinanet", "sp=2", 2),
+        ("ssd", "sp=2", 1),
         ("unet3d", "sp=2", 1),
     ],
 )
@@ -301,7 +302,7 @@ WHOLE = (
         "transformer",
         "unet3d",
     ),
-    *("retinanet", "stable_diffusion", "minigo"),
+    *("retinanet", "ssd", "stable_diffusion", "minigo"),
 )
 """Small models: a plan draws a whole batch of their data, or none of their steps can be planned."""
 SLOW = ("deepseekv3_671b", "gpt3", "flux1", "gpt_oss_20b", "llama2_70b_lora", "dlrm_v4_hstu")

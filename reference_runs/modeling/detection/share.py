@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from podium.reference_runs.benchmarks.retinanet.config import level_sides
-from podium.reference_runs.benchmarks.retinanet.model import SHAPES
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from torch import Tensor
 
-    from podium.reference_runs.benchmarks.retinanet.config import RetinaNet
     from podium.reference_runs.parallel.spatial import Rows
+
+
+Level = tuple[int, int]
+"""The side of a feature map in cells, and its anchors per cell."""
 
 
 class Share:
@@ -27,12 +27,13 @@ class Share:
     mine: Tensor | slice = slice(None)
     """Indices of this rank's anchors, in the order of the network's output."""
 
-    def __init__(self, config: RetinaNet, device: torch.device, rows: Rows | None = None) -> None:
+    def __init__(
+        self, levels: Sequence[Level], device: torch.device, rows: Rows | None = None
+    ) -> None:
         self.rows = rows
-        sides = level_sides(config.image_size, len(config.anchor_sizes))
         if rows is not None:
             self._of_ranks = [
-                torch.cat([*_anchors(sides, rows, rank)]).to(device) for rank in range(rows.ranks)
+                torch.cat([*_anchors(levels, rows, rank)]).to(device) for rank in range(rows.ranks)
             ]
             self.mine = self._of_ranks[rows.rank]
 
@@ -54,10 +55,10 @@ class Share:
         return found_ABK[places.argsort()].transpose(0, 1)
 
 
-def _anchors(sides: list[int], rows: Rows, rank: int) -> Iterator[Tensor]:
+def _anchors(levels: Sequence[Level], rows: Rows, rank: int) -> Iterator[Tensor]:
     """The indices of a rank's anchors, level by level."""
     first = 0
-    for side in sides:
+    for side, shapes in levels:
         begin, end = rows.spans(side)[rank]
-        yield torch.arange(begin * side * SHAPES, end * side * SHAPES) + first
-        first += side * side * SHAPES
+        yield torch.arange(begin * side * shapes, end * side * shapes) + first
+        first += side * side * shapes

@@ -1,0 +1,1 @@
+"""Light object detection: SSD with a ResNet-34 on COCO."""

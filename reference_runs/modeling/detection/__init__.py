@@ -1,0 +1,1 @@
+"""Object detection: boxes, scenes, precision, and anchors that ranks divide among them."""
