@@ -149,6 +149,39 @@ def _scenes(folder: Path) -> None:
     torch.save(body.state_dict(), folder / "backbone.pt")
 
 
+def _outlined(folder: Path) -> None:
+    from podium.reference_runs.benchmarks.maskrcnn.detector import Detector
+    from podium.reference_runs.benchmarks.maskrcnn.files import ANNOTATIONS
+
+    (folder / "annotations").mkdir()
+    for part, count in (("train2017", TRAINING), ("val2017", EVALUATION)):
+        (folder / part).mkdir()
+        notes: dict[str, list[dict[str, Any]]] = {
+            "images": [
+                {"id": at, "file_name": f"{at}.jpg", "height": 48, "width": 64}
+                for at in range(count)
+            ],
+            "categories": [{"id": 1}, {"id": 2}, {"id": 5}],
+            "annotations": [
+                {
+                    "id": at + 1,
+                    "image_id": at,
+                    "category_id": 5,
+                    "iscrowd": 0,
+                    "bbox": [9, 9, 20, 20],
+                    "area": 200.0,
+                    "segmentation": [[9, 9, 29, 9, 9, 29]],
+                }
+                for at in range(count)
+            ],
+        }
+        for at in range(count):
+            Image.new("RGB", (64, 48)).save(folder / part / f"{at}.jpg")
+        (folder / ANNOTATIONS.format(part)).write_text(json.dumps(notes))
+    config: Any = find("maskrcnn").smoke()
+    torch.save(Detector(config).body.state_dict(), folder / "backbone.pt")
+
+
 def _cases(folder: Path) -> None:
     rng = np.random.default_rng(1)
     for number in range(TRAINING + EVALUATION):
@@ -426,6 +459,7 @@ LITTLE = {
     ),
     "resnet": Little(_images, {"model_bn_span": 4, "last_step": 8}, short="train"),
     "retinanet": Little(_scenes, {}, ("backbone.pt",), short="openimages-mlperf.json"),
+    "maskrcnn": Little(_outlined, {}, ("backbone.pt",), short="instances_train2017.json"),
     "unet3d": Little(_cases, {}, short="cases.txt"),
     "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
     "cosmoflow": Little(_universes, {}, short="train"),

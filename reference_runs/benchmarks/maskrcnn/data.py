@@ -140,7 +140,8 @@ def _cut(bitmap: NDArray[np.uint8], box: NDArray[np.float32], points: int) -> ND
     columns, rows = (
         (box[axis] + share * (box[axis + 2] - box[axis])).astype(int) for axis in (0, 1)
     )
-    return bitmap[rows][:, columns]
+    part: NDArray[np.uint8] = bitmap[rows][:, columns]
+    return part
 
 
 def generated(config: MaskRCNN, seed: int) -> tuple[DrawnScenes, DrawnScenes]:

@@ -206,7 +206,7 @@ class Detector(Network):
     def _masks_of(self, levels: list[Tensor], boxes_BR4: Tensor, kinds_N: Tensor) -> Tensor:
         """Scores of the masks of regions, each of its class, (N, 28, 28)."""
         x = self._pooled(levels, boxes_BR4, MASK_CELLS)
-        scores = self.mask_head(x)
+        scores: Tensor = self.mask_head(x)
         return scores[torch.arange(len(scores), device=scores.device), kinds_N]
 
     def _pooled(self, levels: list[Tensor], boxes_BR4: Tensor, cells: int) -> Tensor:

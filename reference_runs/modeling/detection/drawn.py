@@ -44,7 +44,8 @@ class SyntheticScenes:
     def bitmaps(self, index: int) -> NDArray[np.uint8]:
         """The visible pixels of each object of a scene, (M, side, side), 1 or 0."""
         of = self.targets[index]
-        return self.masks[of][self.classes[of] >= 0].astype(np.uint8)
+        shown: NDArray[np.uint8] = self.masks[of][self.classes[of] >= 0].astype(np.uint8)
+        return shown
 
 
 def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticScenes:
