@@ -459,7 +459,13 @@ LITTLE = {
     ),
     "resnet": Little(_images, {"model_bn_span": 4, "last_step": 8}, short="train"),
     "retinanet": Little(_scenes, {}, ("backbone.pt",), short="openimages-mlperf.json"),
-    "maskrcnn": Little(_outlined, {}, ("backbone.pt",), short="instances_train2017.json"),
+    "maskrcnn": Little(
+        _outlined,
+        # The norms of this backbone have no statistics
+        {"opt_base_learning_rate": 1e-6},
+        ("backbone.pt",),
+        short="instances_train2017.json",
+    ),
     "unet3d": Little(_cases, {}, short="cases.txt"),
     "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
     "cosmoflow": Little(_universes, {}, short="train"),
