@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 
 from PIL import Image  # noqa: E402
 
+from podium.compliance import check  # noqa: E402
 from podium.reference_runs.benchmarks.maskrcnn.config import (  # noqa: E402
     MaskRCNN,
     Precisions,
@@ -41,12 +42,15 @@ from podium.reference_runs.benchmarks.maskrcnn.regions import (  # noqa: E402
     proposals,
 )
 from podium.reference_runs.benchmarks.maskrcnn.train import Segmentation  # noqa: E402
+from podium.reference_runs.engine.launch import run, run_request  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.modeling.detection.boxes import suppress  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 from tests.reference_runs.laws import reaches_every_parameter  # noqa: E402
+
+Profile = Literal["policy", "verifier"]
 
 FPN_MODEL = 44_401_393
 """Parameters of the published Mask R-CNN with a ResNet-50 of 91 classes, without norms."""
@@ -123,6 +127,17 @@ def test_an_untrained_model_detects_without_an_error() -> None:
         quality = task.evaluate(model)
     assert isinstance(quality, Precisions)
     assert (quality, quality.masks) == (0, 0)
+
+
+@pytest.mark.parametrize("profile", ["policy", "verifier"])
+def test_a_log_of_round_0_6_is_accepted(profile: Profile, tmp_path: Path) -> None:
+    changes = {"train_samples": 16, "eval_samples": 4, "target": 0.0, "mask_target": 0.0}
+    settings = {key: str(value) for key, value in changes.items()}
+    request = run_request("maskrcnn", Setting(device="cpu"), settings, ("0.6", "closed"))
+    path = tmp_path / "result_0.txt"
+    assert run(request, path, lambda _: None).converged
+    report = check(str(path), round="0.6", usage="training", profile=profile)
+    assert [str(each) for each in report.findings if each.severity == "error"] == []
 
 
 # --- settings ---
