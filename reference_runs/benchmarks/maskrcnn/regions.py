@@ -82,7 +82,7 @@ def matched_anchors(overlap_BMA: Tensor) -> Tensor:
 def best(boxes_BN4: Tensor, scores_BN: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` best boxes of a level and their scores; -inf for those that better ones replace.
 
-    Boxes without an area are no proposals either.
+    Boxes without an area are dropped as well.
     """
     scores, at = scores_BN.topk(min(count, scores_BN.shape[1]))
     boxes = boxes_BN4.gather(1, at[..., None].expand(-1, -1, 4))
