@@ -83,6 +83,8 @@ class MaskRCNN(Config):
     opt_base_learning_rate: float
     opt_momentum: float = 0.9
     opt_weight_decay: float = 1e-4
+    opt_gradient_clip_norm: float = 0.0
+    """Maximum norm of the gradient; 0 for no limit, as in the reference."""
     opt_learning_rate_warmup_steps: int
     opt_learning_rate_warmup_factor: float
     opt_learning_rate_decay_factor: float = 0.1
@@ -169,7 +171,9 @@ def smoke() -> MaskRCNN:
         target=0.377,
         last_step=16 * 25,
         opt_base_learning_rate=0.02,
-        opt_learning_rate_warmup_steps=50,
+        # The rules allow no lower rate, which is high without a pretrained backbone
+        opt_gradient_clip_norm=2.0,
+        opt_learning_rate_warmup_steps=75,
         opt_learning_rate_warmup_factor=0.01,
         opt_learning_rate_decay_steps=(250, 325),
         detections=20,
