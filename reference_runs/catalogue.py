@@ -31,6 +31,7 @@ HOMES = {
     "gpt3": "gpt3",
     "gpt_oss_20b": "gpt_oss_20b",
     "qwen35_397b_grpo": "qwen35_397b_grpo",
+    "maskrcnn": "maskrcnn",
     "minigo": "minigo",
     "ncf": "ncf",
     "dlrm": "dlrm",

@@ -134,10 +134,20 @@ def _annotated(images: Path, annotations: Path, count: int) -> None:
     for at in range(count):
         Image.new("RGB", (64, 64)).save(images / f"{at}.jpg")
     notes = {
-        "images": [{"id": at, "file_name": f"{at}.jpg"} for at in range(count)],
+        "images": [
+            {"id": at, "file_name": f"{at}.jpg", "height": 64, "width": 64} for at in range(count)
+        ],
         "categories": [{"id": 1}, {"id": 2}, {"id": 5}],
         "annotations": [
-            {"id": at, "image_id": at, "category_id": 5, "bbox": [9, 9, 20, 20]}
+            {
+                "id": at + 1,
+                "image_id": at,
+                "category_id": 5,
+                "iscrowd": 0,
+                "bbox": [9, 9, 20, 20],
+                "area": 200.0,
+                "segmentation": [[9, 9, 29, 9, 9, 29]],
+            }
             for at in range(count)
         ],
     }
@@ -162,6 +172,18 @@ def _coco(folder: Path) -> None:
         _annotated(folder / part, folder / "annotations" / f"instances_{part}.json", count)
     config: Any = find("ssd").smoke()
     torch.save(Body(config).state_dict(), folder / "backbone.pt")
+
+
+def _outlined(folder: Path) -> None:
+    from podium.reference_runs.benchmarks.maskrcnn.detector import Detector
+
+    for part, count in (("train2017", TRAINING), ("val2017", EVALUATION)):
+        _annotated(folder / part, folder / "annotations" / f"instances_{part}.json", count)
+    config: Any = find("maskrcnn").smoke()
+    body = Detector(config).body
+    # The norms of a trained backbone have statistics
+    body.measure(128 * torch.randn(4, 3, 64, 64))
+    torch.save(body.state_dict(), folder / "backbone.pt")
 
 
 def _cases(folder: Path) -> None:
@@ -447,6 +469,7 @@ LITTLE = {
         ("backbone.pt",),
         short="instances_train2017.json",
     ),
+    "maskrcnn": Little(_outlined, {}, ("backbone.pt",), short="instances_train2017.json"),
     "unet3d": Little(_cases, {}, short="cases.txt"),
     "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
     "cosmoflow": Little(_universes, {}, short="train"),

@@ -27,6 +27,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "deepcam": {"train_samples": 64, "eval_samples": 4},
     "flux1": {"train_samples": 512, "eval_samples": 16},
     "resnet": {"train_samples": 256, "global_batch_size": 32, "model_bn_span": 16},
+    "maskrcnn": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
     "retinanet": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
     "oc20": {"train_samples": 160, "eval_samples": 4},
     "openfold": {"train_samples": 160, "eval_samples": 4},

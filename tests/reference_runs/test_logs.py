@@ -111,6 +111,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "target": 6.0,
     },
     "gnmt": {"train_samples": 64, "eval_samples": 4, "last_step": 1, "extra_length": 1},
+    "maskrcnn": {"train_samples": 16, "eval_samples": 4, "target": 0.0, "mask_target": 0.0},
     "minigo": {
         "min_selfplay_games_per_generation": 4,
         "parallel_games": 4,
@@ -170,6 +171,7 @@ OF_DEEPSEEK = ("max_sequence_length", "eval_samples", "global_batch_size")
 OF_8B = ("max_sequence_length", "eval_samples", "max_steps", "opt_learning_rate_decay_steps")
 OF_HSTU = ("opt_base_learning_rate", "opt_sparse_base_learning_rate")
 """Rates that the official rules tie to the batch: at smoke scale they would move nothing."""
+OF_MASKRCNN = ("min_image_size", "max_image_size")
 OF_OPENFOLD = (
     *("train_samples", "eval_samples", "model_parameters_count", "init_checkpoint_sha256sum"),
     *("train_max_pdb_release_date", "val_min_cameo_submission_date"),
@@ -271,6 +273,15 @@ QUICK = [
     ),
     *runs("gpt_oss_20b", "open", by=official(*TARGET), short=SHORT["gpt_oss_20b"]),
     *runs("gpt_oss_20b", "closed", (*TARGET, *OF_GPT_OSS), short=SHORT["gpt_oss_20b"]),
+    *runs("maskrcnn", "open", TARGET, rounds=("0.7",), short=SHORT["maskrcnn"]),
+    *runs("maskrcnn", "open", rounds=rounds_of("maskrcnn", "0.7"), short=SHORT["maskrcnn"]),
+    *runs(
+        "maskrcnn",
+        "closed",
+        TARGET,
+        by=by_policy(OF_MASKRCNN, *TARGET),
+        short=SHORT["maskrcnn"],
+    ),
     *runs(
         "minigo",
         "open",

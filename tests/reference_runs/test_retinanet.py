@@ -25,7 +25,7 @@ from podium.reference_runs.benchmarks.retinanet.detection import (  # noqa: E402
     focal_loss,
     match,
 )
-from podium.reference_runs.benchmarks.retinanet.model import Detector, FrozenNorm  # noqa: E402
+from podium.reference_runs.benchmarks.retinanet.model import Detector  # noqa: E402
 from podium.reference_runs.benchmarks.retinanet.train import FocalDetection  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
@@ -42,6 +42,7 @@ from podium.reference_runs.modeling.detection.precision import (  # noqa: E402
     mean_average_precision,
     rows,
 )
+from podium.reference_runs.modeling.detection.pyramid import FrozenNorm  # noqa: E402
 from podium.reference_runs.modeling.detection.scenes import Batch, Files, Scenes  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 

@@ -9,7 +9,7 @@ import torch
 from podium.reference_runs.benchmarks.retinanet.boxes import anchors
 from podium.reference_runs.benchmarks.retinanet.config import RetinaNet, level_sides
 from podium.reference_runs.benchmarks.retinanet.detection import detect, losses
-from podium.reference_runs.benchmarks.retinanet.model import SHAPES, Body, Detector
+from podium.reference_runs.benchmarks.retinanet.model import SHAPES, Detector
 from podium.reference_runs.modeling.detection.backbone import load_backbone
 from podium.reference_runs.modeling.detection.scenes import Files, Scenes, normalise
 from podium.reference_runs.modeling.detection.task import Detection
@@ -73,11 +73,9 @@ class FocalDetection(Detection[RetinaNet]):
         elif self.setting.scale == "smoke":
             # In place of the images that determine the norms of a trained backbone
             some = self.training.__getitems__(range(min(MEASURED, len(self.training))))
-            model.measure(normalise(some.images))
+            model.body.measure(normalise(some.images))
         else:
-            body = model.backbone["body"]
-            assert isinstance(body, Body)
-            load_backbone(body, self.data_folder / "backbone.pt", "ResNeXt-50 32x4d")
+            load_backbone(model.body, self.data_folder / "backbone.pt", "ResNeXt-50 32x4d")
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return model
 

@@ -70,10 +70,10 @@ def remaining(rivals_NN: Tensor) -> Tensor:
     """
     # Above the diagonal the row's box is better than the column's; floats for the product below
     beats_NN = rivals_NN.triu(diagonal=1).float()
-    stays_1N = torch.ones_like(beats_NN[..., :1, :])
+    stays_1N = beats_NN.new_ones(*beats_NN.shape[:-2], 1, beats_NN.shape[-1])
     while True:
         beaten_by_1N = stays_1N @ beats_NN  # number of better remaining boxes
         judged_1N = (beaten_by_1N == 0).float()
-        if torch.equal(judged_1N, stays_1N):
+        if bool((judged_1N == stays_1N).all()):
             return stays_1N[..., 0, :] > 0
         stays_1N = judged_1N

@@ -23,9 +23,13 @@ class SyntheticScenes:
     """Scenes in memory as arrays; `targets` has the index of the objects for each image."""
 
     def __init__(
-        self, pixels: NDArray[np.uint8], boxes: NDArray[np.float32], classes: NDArray[np.int64]
+        self,
+        pixels: NDArray[np.uint8],
+        boxes: NDArray[np.float32],
+        classes: NDArray[np.int64],
+        masks: NDArray[np.bool_],
     ) -> None:
-        self.pixels, self.boxes, self.classes = pixels, boxes, classes
+        self.pixels, self.boxes, self.classes, self.masks = pixels, boxes, classes, masks
         self.targets = np.arange(len(pixels))
 
     def __len__(self) -> int:
@@ -37,6 +41,12 @@ class SyntheticScenes:
         there = self.classes[of] >= 0
         return Scene(self.pixels[index], self.boxes[of][there], self.classes[of][there])
 
+    def bitmaps(self, index: int) -> NDArray[np.uint8]:
+        """The visible pixels of each object of a scene, (M, side, side), 1 or 0."""
+        of = self.targets[index]
+        shown: NDArray[np.uint8] = self.masks[of][self.classes[of] >= 0].astype(np.uint8)
+        return shown
+
 
 def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticScenes:
     """Scenes with one to three discs, squares or triangles of random position, size and color."""
@@ -44,6 +54,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticScenes:
     pixels = np.broadcast_to(rng.uniform(0, 0.35, (count, 1, 1, 3)), (count, side, side, 3))
     boxes = np.zeros((count, OBJECTS, 4), dtype=np.float32)
     classes = np.full((count, OBJECTS), -1, dtype=np.int64)
+    masks = np.zeros((count, OBJECTS, side, side), dtype=np.bool_)
     many = rng.integers(1, OBJECTS + 1, count)
     for at in range(OBJECTS):
         there = many > at
@@ -54,8 +65,10 @@ def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticScenes:
         inside = _inside(boxes[:, at], kind, side) & there[:, None, None]
         colour = rng.uniform(0.55, 1, (count, 1, 1, 3))
         pixels = np.where(inside[..., None], colour, pixels)
+        masks &= ~inside[:, None]  # an earlier shape is behind this one
+        masks[:, at] = inside
     pixels = pixels + rng.normal(0, NOISE, pixels.shape)
-    return SyntheticScenes((pixels.clip(0, 1) * 255).astype(np.uint8), boxes, classes)
+    return SyntheticScenes((pixels.clip(0, 1) * 255).astype(np.uint8), boxes, classes, masks)
 
 
 def _boxes(rng: np.random.Generator, count: int, side: int) -> NDArray[np.float32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -32,17 +32,26 @@ def mean_average_precision(
     source: Source, found: Sequence[NDArray[np.float64]], classes: int
 ) -> float:
     """COCO's mean average precision over overlaps 0.50 to 0.95; 0 without any detection."""
-    from pycocotools.coco import COCO  # type: ignore[import-untyped]
-    from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
-
     detections = np.concatenate(found) if found else np.empty((0, 7))
     if not len(detections):
         return 0.0
+    return average_precision(objects(source, classes), detections, "bbox")
+
+
+def average_precision(truth: dict[str, Any], found: Any, kind: Literal["bbox", "segm"]) -> float:
+    """COCO's mean average precision over overlaps 0.50 to 0.95; `found` must not be empty.
+
+    `truth` is a dataset in COCO's format. `found` has rows as `rows` returns them, or a list in
+    COCO's format of results.
+    """
+    from pycocotools.coco import COCO  # type: ignore[import-untyped]
+    from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
+
     with redirect_stdout(io.StringIO()):  # the tools print tables
-        truth = COCO()
-        truth.dataset = objects(source, classes)
-        truth.createIndex()
-        judged = COCOeval(truth, truth.loadRes(detections), "bbox")
+        known = COCO()
+        known.dataset = truth
+        known.createIndex()
+        judged = COCOeval(known, known.loadRes(found), kind)
         judged.evaluate()
         judged.accumulate()
         judged.summarize()

@@ -25,7 +25,7 @@ USUALLY = 2
 """Seeds of each trainer, unless PODIUM_THOROUGH is set: the newest round and the oldest."""
 ONE = {
     *("cosmoflow", "deepcam", "deepseekv3_671b", "flux1", "gpt_oss_20b"),
-    *("gnmt", "minigo", "openfold", "qwen35_397b_grpo", "retinanet", "rnnt"),
+    *("gnmt", "maskrcnn", "minigo", "openfold", "qwen35_397b_grpo", "retinanet", "rnnt"),
     *("ssd", "stable_diffusion", "unet3d"),
 }
 """What takes half a minute to two minutes for a seed: only the first."""
@@ -70,6 +70,7 @@ that would forget its sizes."""
 OF_POLICY = {
     "cosmoflow": {"train_samples", "eval_samples"},
     "gnmt": {"eval_samples"},
+    "maskrcnn": {"min_image_size", "max_image_size"},
     "oc20": {"train_samples", "eval_samples"},
     "rgat": {"train_samples", "eval_samples"},
     "stable_diffusion": {"eval_samples"},

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NEAR = 0.1
 CLOSE = (
     *("deepcam", "dlrm_dcnv2", "gpt_oss_20b", "llama2_70b_lora", "llama31_8b", "ncf", "resnet"),
-    *("retinanet", "rgat", "ssd", "unet3d"),
+    *("maskrcnn", "retinanet", "rgat", "ssd", "unet3d"),
 )
 """Other trainers use memory outside of tensors, or draw other batches."""
 

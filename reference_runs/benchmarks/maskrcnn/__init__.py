@@ -1,0 +1,1 @@
+"""Mask R-CNN: heavy object detection with masks of instances."""
