@@ -6,6 +6,7 @@ STAMP  := $(VENV)/.installed
 
 N       ?=
 SECONDS ?= 600
+DAY     ?= $(shell date +%j)
 CODE    := compliance logging_spec rules reference_runs
 
 .PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs pictures site release rates schema clean lock lowest
@@ -53,8 +54,8 @@ demo: $(STAMP)  ## train, check, score, pack, commit, bundle, unpack, verify; le
 test: $(STAMP)  ## the quick test suite
 	$(BIN)/python -m pytest -m 'not long' -n 2 --dist worksteal
 
-test-long: $(STAMP)  ## the slow tests: damaged and fuzzed logs, every trainer from a seed or two (more with PODIUM_THOROUGH=1)
-	$(BIN)/python -m pytest -m long -n 2 --dist worksteal --durations=25
+test-long: $(STAMP)  ## the slow tests: damaged logs, today's part of the trainers (DAY= runs all, PODIUM_THOROUGH=1 more seeds)
+	PODIUM_DAY=$(DAY) $(BIN)/python -m pytest -m long -n 2 --dist worksteal --durations=25
 
 kills: $(STAMP)  ## kill loggers and commands N times (2000) at random moments
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.kills.harness $(N)

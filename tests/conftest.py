@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +32,29 @@ def _need(marker: str) -> None:
     path = _NEEDED[marker]
     if not path.is_file():
         (pytest.fail if ASKED else pytest.skip)(f"{path} is not here; PODIUM_CORPUS says where")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep today's part of the cases of each test that is marked `daily`.
+
+    PODIUM_DAY is the number of a day. A part is every nth case, so that each part has cheap and
+    expensive ones where neighbors are alike.
+    """
+    day = os.environ.get("PODIUM_DAY")
+    if not day:
+        return
+    seen: Counter[str] = Counter()
+    other: list[pytest.Item] = []
+    for item in items:
+        marker = item.get_closest_marker("daily")
+        if marker:
+            test = item.nodeid.partition("[")[0]
+            if (seen[test] - int(day)) % marker.args[0]:
+                other.append(item)
+            seen[test] += 1
+    if other:
+        config.hook.pytest_deselected(items=other)
+        items[:] = [item for item in items if item not in {*other}]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -19,7 +19,6 @@ from podium.reference_runs.catalogue import find, names  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from tests.reference_runs.shrunken import losses_of, opened  # noqa: E402
-from tests.thorough import usually  # noqa: E402
 
 pytestmark = pytest.mark.long
 
@@ -38,9 +37,6 @@ differ then. In double precision the gradients of both agree to 1e-12."""
 
 DECODED = {"gnmt", "qwen35_397b_grpo", "rnnt", "transformer"}
 """Whose evaluation takes a model's parts, or its answers, word after word: not compiled."""
-
-QUICK = ["gpt_oss_20b", "llama31_8b", "ncf", "sentiment"]
-"""Experts, a decoder, tables, convolutions of texts whose length differs from batch to batch."""
 
 COMPILED = sorted({*names()} - {"oc20"})
 
@@ -82,7 +78,8 @@ def done(name: str, cache: Path, *, compiled: bool) -> Done:
     return Done(losses, quality, trained, evaluated)
 
 
-@pytest.mark.parametrize("name", usually(QUICK, COMPILED))
+@pytest.mark.daily(6)
+@pytest.mark.parametrize("name", COMPILED)
 def test_a_compiled_model_has_the_losses_and_the_quality_of_a_plain_one(
     name: str, tmp_path: Path
 ) -> None:

@@ -22,6 +22,8 @@ from tests.reference_runs.shrunken import losses_of, opened  # noqa: E402
 pytestmark = pytest.mark.long
 
 STEPS = 20
+PARTS = 3
+"""Processes start once for the benchmarks of a part."""
 
 BASED = {
     *("bert", "deepseekv3_671b", "gpt3", "llama2_70b_lora", "llama31_405b", "qwen35_397b_grpo")
@@ -97,7 +99,9 @@ def differences(folder: Path, *chosen: str) -> dict[str, float]:
     return found
 
 
-def test_two_ranks_have_the_losses_of_one_over_twenty_steps(tmp_path: Path) -> None:
-    found = differences(tmp_path, *names())
+@pytest.mark.daily(PARTS)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_two_ranks_have_the_losses_of_one_over_twenty_steps(part: int, tmp_path: Path) -> None:
+    found = differences(tmp_path, *names()[part::PARTS])
     limits = {name: APART.get(name, 1e-9) for name in found}
     assert {name: far for name, far in found.items() if not far < limits[name]} == {}
