@@ -259,7 +259,7 @@ def _joined(kept: Kept) -> bytes:
 
 def test_a_value_that_cannot_even_be_shown_stops_nothing() -> None:
     deep: list[Any] = []
-    for _ in range(5000):
+    for _ in range(200_000):
         deep = [deep]
     mine, _, kept, _ = pair()
     mine.event("k", deep)
