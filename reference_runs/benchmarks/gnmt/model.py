@@ -72,6 +72,8 @@ class RecurrentTranslator(nn.Module):
         super().__init__()
         width, layers = config.width, config.layers
         self.begin = config.vocabulary - 1
+        self.has_padding = True
+        """Whether sentences differ in length; not in plans, which have no values."""
         self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
         self.encoder = nn.ModuleList(
             _lstm(2 * width if at == 1 else width, width, bidirectional=at == 0)
@@ -100,6 +102,8 @@ class RecurrentTranslator(nn.Module):
 
     def _both_ways(self, x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
         """The first layer, whose backward direction must not start with padding."""
+        if not self.has_padding:
+            return self.encoder[0](self.dropout(x_BSD))[0]  # type: ignore[no-any-return]
         packed = pack_padded_sequence(
             self.dropout(x_BSD), lengths_B.cpu(), batch_first=True, enforce_sorted=False
         )
