@@ -49,7 +49,7 @@ class FakeStepper(Stepper):
             if isinstance(module, Mixture):
                 module.counted = _balanced_counts
             elif hasattr(module, "has_padding"):
-                module.has_padding = False
+                module.has_padding = False  # type: ignore[assignment]
         return model
 
     def _wrap(self) -> torch.nn.Module:
