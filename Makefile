@@ -87,9 +87,10 @@ bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as r
 	$(BIN)/python benchmarks/packing.py --gigabytes 1
 	$(BIN)/python benchmarks/results.py --times 1
 
-docs: $(STAMP)  ## regenerate the pages of rules and of official messages, the table of sizes, the manual page, the schemas
+docs: $(STAMP)  ## regenerate the pages of rules, messages, trainers and sizes, the manual page and the schemas
 	$(BIN)/podium rules pages --write
 	$(BIN)/python docs/site/symptoms.py
+	$(BIN)/python docs/site/trainers.py
 	$(BIN)/python docs/site/sizes.py
 	$(BIN)/podium man > docs/podium.1
 	for name in config system waivers review objection report receipt record profile study kernels code read; do \

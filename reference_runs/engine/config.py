@@ -138,6 +138,10 @@ class Config:
         sign = ">=" if self.better == "higher" else "<="
         return f"{self.metric} {sign} {self.target:g}"
 
+    def quality_in(self, round_name: str, quality: float) -> float:
+        """The quality in the unit of a round's logs; translation changed it."""
+        return quality
+
     def quality_records(
         self, quality: float, division: str
     ) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:

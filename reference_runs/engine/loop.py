@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from podium.reference_runs.engine.checkpoints.timed import timed
 from podium.reference_runs.engine.config import Unit
 from podium.reference_runs.engine.progress import block_at, blocks, position
 from podium.reference_runs.engine.stepper import Stepper
-from podium.reference_runs.errors import DataDamaged, DataMissing
+from podium.reference_runs.errors import DataDamaged, DataMissing, RunAborted
 from podium.reference_runs.log.declare import NOTE, clear_caches, declare
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
             log.event("tracked_stats", {"train_loss": mean_loss}, metadata={"step": last})
             with log.evaluation(**at):
                 quality = stepper.evaluate()
+                check_finite(quality, f"the {config.metric}", last)
                 log_quality(log, stepper.task, quality, at)
             watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
@@ -201,7 +203,8 @@ def traced(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
 def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: Watch) -> float:
     """Train from one step count to another; returns the mean loss.
 
-    If the benchmark counts whole epochs, each epoch is an interval in the log.
+    If the benchmark counts whole epochs, each epoch is an interval in the log. Raises RunAborted if
+    the loss is not finite; it is the same on all ranks, so that they stop together.
     """
     config, setting = stepper.task.config, stepper.task.setting
     counts_epochs = config.unit_in(setting.round) is Unit.EPOCHS
@@ -220,11 +223,22 @@ def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: W
                 # Kept on the device: reading each loss would synchronize with the device
                 losses.append(loss)
                 if stepper.reports(step):
+                    check_finite(float(loss), "the training loss", step)
                     watch(RunProgress(step, float(loss)))
-    return float(torch.stack(losses).mean())
+    mean = float(torch.stack(losses).mean())
+    check_finite(mean, "the mean training loss", last)
+    return mean
+
+
+def check_finite(value: float, name: str, step: int) -> None:
+    """Raise RunAborted for NaN and infinities, which logs cannot contain."""
+    if not math.isfinite(value):
+        raise RunAborted(f"{name} is {value} at step {step}: training has diverged")
 
 
 def log_quality(log: Logger, task: Task[Any], quality: float, at: Mapping[str, Any]) -> None:
     """Log the quality at a position in training, under the keys of the rules."""
-    for key, value, more in task.config.quality_records(quality, task.setting.division):
+    config, setting = task.config, task.setting
+    unit = config.quality_in(setting.round, quality)
+    for key, value, more in config.quality_records(unit, setting.division):
         log.event(key, value, {**at, **more})

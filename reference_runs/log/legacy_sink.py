@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from podium.logging_spec.emitter.targets import open_sink
 from podium.logging_spec.reader.dialects import render_v05, render_v06
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from podium.logging_spec.emitter.sink import Sink
@@ -35,10 +36,8 @@ class LegacySink:
         if self._round == "0.6":
             return render_v06(seconds, record["key"], record["value"], metadata)
         file, number = metadata.pop("file", ""), metadata.pop("lineno", 0)
-        value = record["value"]
-        if metadata:  # lines of 0.5 can have it only in the value
-            value = {**metadata, "value": value}
-        return render_v05(self._benchmark, seconds, file, number, record["key"], value)
+        key, value = v05_record(record["key"], record["value"], metadata)
+        return render_v05(self._benchmark, seconds, file, number, key, value)
 
     def retry(self) -> None:
         """Write the lines that are still buffered."""
@@ -51,3 +50,18 @@ class LegacySink:
     def close(self) -> None:
         """Write the buffered lines and close the file."""
         self._sink.close()
+
+
+def v05_record(key: str, value: Any, metadata: Mapping[str, Any]) -> tuple[str, Any]:
+    """The key and value of a record in round 0.5, which has no metadata and counts epochs from 0.
+
+    Records without a counterpart in that round keep their key and have their metadata in the value.
+    """
+    epoch = metadata.get("epoch_num")
+    if key == "run_stop":
+        return key, {"success": metadata.get("status") == "success"}
+    if key == "epoch_start" and isinstance(epoch, int):
+        return "train_epoch", epoch - 1
+    if key == "eval_accuracy" and isinstance(epoch, int):
+        return key, {"epoch": epoch - 1, "value": value}
+    return key, {**metadata, "value": value} if metadata else value

@@ -213,6 +213,11 @@ class Translation(Task[T]):
         mixed: Sequence[int] = rng.permutation(batches).flatten()  # type: ignore[assignment]
         return mixed
 
+    def largest_batch(self) -> tuple[Tensor, Tensor]:
+        """Pairs of the maximum length: others are padded to the longest of their batch."""
+        shape = self.micro_batch_size, self.config.max_sequence_length + 1
+        return torch.full(shape, END), torch.full(shape, END)
+
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
         """Cross-entropy with label smoothing, summed over target tokens and END."""
         source_BS, target_BL = (side.to(self.device, non_blocking=True) for side in batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from podium.reference_runs.engine.config import Config, Unit
+from podium.reference_runs.engine.config import Config, Unit, version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,10 @@ class TranslationConfig(Config):
     length_penalty: float = 0.6
     extra_length: int
     """Maximum number of tokens by which a translation exceeds its source."""
+
+    def quality_in(self, round_name: str, quality: float) -> float:
+        """BLEU in points up to round 0.6, and as a fraction from 0.7."""
+        return 100 * quality if version(round_name) < (0, 7) else quality
 
     def metadata(self, round_name: str) -> Mapping[str, Mapping[str, Any]]:
         """The treatment of longer sentences, which the 0.7 rules require in the log."""

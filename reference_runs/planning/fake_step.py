@@ -45,8 +45,11 @@ class FakeStepper(Stepper):
 
         self.task.build = fake_build  # type: ignore[method-assign]
         model = super()._build()
-        for mixture in (each for each in model.modules() if isinstance(each, Mixture)):
-            mixture.counted = _balanced_counts
+        for module in model.modules():
+            if isinstance(module, Mixture):
+                module.counted = _balanced_counts
+            elif hasattr(module, "has_padding"):
+                module.has_padding = False  # type: ignore[assignment]
         return model
 
     def _wrap(self) -> torch.nn.Module:

@@ -185,7 +185,7 @@ def reference() -> DlrmV4:
         gradient_accumulation_steps=point["gradient_accumulation_steps"],
         train_samples=samples,
         eval_samples=2_058_204,
-        target=0.8,
+        target=0.75,
         last_step=samples // batch,
         opt_base_learning_rate=point["opt_base_learning_rate"],
         opt_learning_rate_warmup_steps=point["opt_learning_rate_warmup_steps"],

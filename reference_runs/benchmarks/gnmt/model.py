@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.benchmarks.gnmt.config import Gnmt
 
-BOUND = 0.1
-"""Bound of the uniform initial weights."""
 MASKED = -65504.0
 """Score of padding: the lowest number of half precision."""
 
@@ -70,22 +68,24 @@ class RecurrentTranslator(nn.Module):
 
     def __init__(self, config: Gnmt) -> None:
         super().__init__()
-        width, layers = config.width, config.layers
+        width, layers, bound = config.width, config.layers, config.initial_bound
         self.begin = config.vocabulary - 1
+        self.has_padding = True
+        """Whether sentences differ in length; not in plans, which have no values."""
         self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
         self.encoder = nn.ModuleList(
-            _lstm(2 * width if at == 1 else width, width, bidirectional=at == 0)
+            _lstm(2 * width if at == 1 else width, width, bound, bidirectional=at == 0)
             for at in range(layers)
         )
         self.decoder = nn.ModuleList(
-            _lstm(width if at == 0 else 2 * width, width) for at in range(layers)
+            _lstm(width if at == 0 else 2 * width, width, bound) for at in range(layers)
         )
         self.attention = Attention(width)
         self.output = nn.Linear(width, config.vocabulary)
         self.dropout = nn.Dropout(config.dropout)
         matrices = (self.attention.query, self.attention.key, self.output, self.embedding)
         for parameter in (each for module in matrices for each in module.parameters()):
-            nn.init.uniform_(parameter, -BOUND, BOUND)
+            nn.init.uniform_(parameter, -bound, bound)
         with torch.no_grad():
             self.embedding.weight[PAD] = 0
 
@@ -100,6 +100,8 @@ class RecurrentTranslator(nn.Module):
 
     def _both_ways(self, x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
         """The first layer, whose backward direction must not start with padding."""
+        if not self.has_padding:
+            return self.encoder[0](self.dropout(x_BSD))[0]  # type: ignore[no-any-return]
         packed = pack_padded_sequence(
             self.dropout(x_BSD), lengths_B.cpu(), batch_first=True, enforce_sorted=False
         )
@@ -127,10 +129,10 @@ class RecurrentTranslator(nn.Module):
         return self.decode(before_BL, self.encode(source_BS), [None] * len(self.decoder))[0]
 
 
-def _lstm(inputs: int, width: int, *, bidirectional: bool = False) -> nn.LSTM:
+def _lstm(inputs: int, width: int, bound: float, *, bidirectional: bool = False) -> nn.LSTM:
     lstm = nn.LSTM(inputs, width, batch_first=True, bidirectional=bidirectional)
     for name, parameter in lstm.named_parameters():
-        nn.init.uniform_(parameter, -BOUND, BOUND)
+        nn.init.uniform_(parameter, -bound, bound)
         # torch has two biases, one of which is redundant
         if name.startswith("bias_hh"):
             nn.init.zeros_(parameter)

@@ -77,13 +77,16 @@ class ResNet(Config):
         yield from range(self.evaluation_offset * per_epoch, self.last_step + 1, 4 * per_epoch)
 
     def records(self, round_name: str) -> Mapping[str, Any]:
-        """All fields except those of the unused optimizer."""
+        """All fields except those of the unused optimizer; 0.6 has one key for both base rates."""
         unused: tuple[str, ...] = ("sgd_",) if self.opt_name == "lars" else ("lars_",)
         if self.opt_name == "lars":
             # LARS logs its warmup under a separate key
             unused += ("opt_learning_rate_warmup_epochs",)
+        rate, _, warmup, *_ = self.schedule
+        first = {"opt_base_learning_rate": rate, "opt_learning_rate_warmup_epochs": warmup}
         records = super().records(round_name)
-        return {key: value for key, value in records.items() if not key.startswith(unused)}
+        used = {key: value for key, value in records.items() if not key.startswith(unused)}
+        return used | first if round_name == "0.6" else used
 
     def weights(self, round_name: str) -> tuple[str, ...]:
         """The model's 161 tensors in the rules' spelling, if the round requires them."""

@@ -12,7 +12,7 @@ from podium.reference_runs.benchmarks.ssd.data import Crops
 from podium.reference_runs.benchmarks.ssd.detection import detect, losses
 from podium.reference_runs.benchmarks.ssd.model import Detector
 from podium.reference_runs.modeling.detection.backbone import load_backbone
-from podium.reference_runs.modeling.detection.scenes import Files
+from podium.reference_runs.modeling.detection.scenes import Batch, Files
 from podium.reference_runs.modeling.detection.task import Detection
 from podium.reference_runs.modeling.schedule import stepped
 
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
     from podium.reference_runs.modeling.detection.precision import Detections
-    from podium.reference_runs.modeling.detection.scenes import Batch, Source
+    from podium.reference_runs.modeling.detection.scenes import Source
     from podium.reference_runs.modeling.detection.share import Level
 
 TRAINING, EVALUATION = (f"annotations/instances_{part}2017.json" for part in ("train", "val"))
+
+MOST_OBJECTS = 93
+"""Objects of the fullest training image of COCO 2017, for plans."""
 
 
 class SingleShotDetection(Detection[Ssd]):
@@ -61,6 +64,16 @@ class SingleShotDetection(Detection[Ssd]):
         side, attempts = self.config.image_size, self.config.max_samples
         self.training = Crops(data[0], self.setting.seed, side, attempts)
         self.evaluation = Crops(data[1], None, side, attempts)
+
+    def largest_batch(self) -> Batch:
+        """Images with as many objects as the fullest one."""
+        self.create_anchors()
+        count, side = self.micro_batch_size, self.config.image_size
+        return Batch(
+            torch.zeros(count, side, side, 3, dtype=torch.uint8).permute(0, 3, 1, 2),
+            torch.zeros(count, MOST_OBJECTS, 4),
+            torch.zeros(count, MOST_OBJECTS, dtype=torch.int64),
+        )
 
     def build(self) -> nn.Module:
         """The detector; at reference scale, its backbone is trained on ImageNet."""

@@ -63,9 +63,13 @@ class Detection(Task[D]):
 
     def prepare(self) -> None:
         """Create the anchors, and the data of smoke scale."""
+        self.create_anchors()
+        super().prepare()
+
+    def create_anchors(self) -> None:
+        """Create the anchors, all of which this rank has unless the model is divided."""
         self.anchors = self.all_anchors().to(self.device)
         self.share = Share(self.levels(), self.device)
-        super().prepare()
 
     def generated_data(self) -> tuple[Source, Source]:
         """Generated scenes."""

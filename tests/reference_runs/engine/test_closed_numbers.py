@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,17 @@ def test_reference_hyperparameters_are_legal(name: str, round_name: str, tmp_pat
     found = judged(name, round_name, records, tmp_path / "log.txt")
     assert [str(f) for f in found.findings if f.severity.value == "error"] == []
     assert [each.key for each in found.missing] == []
+
+
+@pytest.mark.parametrize("name", [name for name in names() if find(name).rounds])
+def test_reference_runs_train_to_the_target_of_the_newest_round(name: str) -> None:
+    benchmark, config = find(name), find(name).reference()
+    rules = find_round(benchmark.usage, benchmark.rounds[-1])
+    text = rules.benchmarks[config.benchmark_in(benchmark.rounds[-1])].target
+    written = [float(each) for each in re.findall(r"\d+\.\d+|\d+", text)]
+    # Rules have some qualities in percent
+    unit = next(each for each in (1, 100) if pytest.approx(each * config.target) in written)
+    assert unit == 1 or "%" in text or "BLEU" in text
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ import torch.multiprocessing as mp  # noqa: E402
 
 from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks, joined  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
+from podium.reference_runs.errors import RunFault  # noqa: E402
+from podium.reference_runs.log.declare import clear_caches  # noqa: E402
 
 STEPS = 2
 
@@ -54,3 +57,45 @@ def test_two_ranks_have_the_running_statistics_of_one(name: str, tmp_path: Path)
     assert torch.equal(first, second)
     alone = running_statistics(name, Ranks(torch.device("cpu")))
     assert torch.allclose(first, alone, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("minutes", ["0", "ten", "1.5", "99999999"])
+def test_an_unusable_waiting_time_is_one_line(
+    minutes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PODIUM_RANK_TIMEOUT", minutes)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with (
+        pytest.raises(RunFault, match="; expected minutes, 1 to 10080"),
+        joined("cpu"),
+    ):
+        pass
+
+
+def test_ranks_wait_as_long_as_the_user_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = []
+    monkeypatch.setenv("PODIUM_RANK_TIMEOUT", "90")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+
+    def refuse(_: str, *, timeout: timedelta) -> None:
+        waits.append(timeout)
+        raise dist.DistNetworkError("EADDRINUSE")
+
+    monkeypatch.setattr(dist, "init_process_group", refuse)
+    with pytest.raises(RunFault, match="is in use"), joined("cpu"):
+        pass
+    assert waits == [timedelta(minutes=90)]
+
+
+@pytest.mark.parametrize(("rank", "count"), [("0", 2), ("1", 0)])
+def test_one_rank_of_a_node_drops_cached_files(
+    rank: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "part").mkdir()
+    for path in (tmp_path / "a.bin", tmp_path / "part" / "b.bin"):
+        path.write_bytes(b"x")
+    monkeypatch.setenv("LOCAL_RANK", rank)
+    stream = io.StringIO()
+    with Logger(stream, rank=0) as log:
+        clear_caches(log, Setting(scale="reference", data=tmp_path))
+    assert f"DONTNEED on {count} data files" in stream.getvalue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -305,6 +306,22 @@ def test_too_little_memory_names_the_options_that_help(
     assert "--mesh fsdp=N" in done.stderr
     assert "--plan" in done.stderr
     assert "--shard" not in done.stderr
+    assert lines(tmp_path / "result_0.txt")[-1]["metadata"]["status"] == "aborted"
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [("step", "the training loss is nan at step 1: "), ("evaluate", "log perplexity is nan at")],
+)
+def test_a_number_that_is_not_finite_aborts_the_run(
+    part: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nan = torch.tensor(torch.nan) if part == "step" else math.nan
+    monkeypatch.setattr(f"podium.reference_runs.engine.stepper.Stepper.{part}", lambda *_: nan)
+    done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert said in done.stderr
+    assert "bug" not in done.stderr
     assert lines(tmp_path / "result_0.txt")[-1]["metadata"]["status"] == "aborted"
 
 
