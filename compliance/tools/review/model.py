@@ -195,10 +195,7 @@ class ObjectionChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Objection(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to one submitter, and its state.
-
-    All findings of one rule in a submission are one objection.
-    """
+    """A request to one submitter for all findings of one rule in a submission, and its state."""
 
     id: str
     submitter: str
