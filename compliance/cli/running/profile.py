@@ -127,6 +127,30 @@ PlanFolderOption = Annotated[
 ]
 
 
+TracesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Traces of torch.profiler, one of each rank, or folders with them.",
+        metavar="TRACE...",
+        show_default=False,
+    ),
+]
+TraceFolderOption = Annotated[
+    Path | None,
+    typer.Option("--output", help="New folder for traces.json and tables as CSV.", metavar="DIR"),
+]
+BeforeArgument = Annotated[
+    str, typer.Argument(help="profile.json of the first profile.", metavar="A", show_default=False)
+]
+AfterArgument = Annotated[
+    str, typer.Argument(help="profile.json of the second one.", metavar="B", show_default=False)
+]
+DifferenceFolderOption = Annotated[
+    Path | None,
+    typer.Option("--output", help="New folder for difference.json and a CSV.", metavar="DIR"),
+]
+
+
 def _refuse_mesh_with_study(mesh: str | None, study: Study | None) -> None:
     if mesh and study is not None:
         raise UsageFault("--mesh cannot be used with --study: a study changes ranks or precision")
@@ -219,6 +243,39 @@ def schedule(
 
     with reported():
         plan_jobs(jobs, devices, output)
+
+
+@app.command(
+    epilog=examples(
+        "podium profile read trace.json",
+        "podium profile read profile/traces --output analysis",
+    )
+)
+def read(traces: TracesArgument, output: TraceFolderOption = None) -> None:
+    """Analyze traces of torch.profiler: idle time, critical path, collectives and kernels.
+
+    Any program may have written them. FLOP need traces with record_shapes=True.
+
+    Exit status: 0 analyzed, 2 bad arguments or not a trace.
+    """
+    from podium.compliance.cli.running.traces import read_traces
+
+    with reported():
+        read_traces(traces, output)
+
+
+@app.command(epilog=examples("podium profile compare old/profile.json new/profile.json"))
+def compare(
+    before: BeforeArgument, after: AfterArgument, output: DifferenceFolderOption = None
+) -> None:
+    """Compare two profiles: settings, steps, parts, layers, operators and kernels.
+
+    Exit status: 0 compared, 2 bad arguments or not a profile.
+    """
+    from podium.compliance.cli.running.traces import compare_profiles
+
+    with reported():
+        compare_profiles(before, after, output)
 
 
 def _one(trainers: list[str]) -> str:
