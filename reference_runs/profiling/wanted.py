@@ -19,7 +19,7 @@ class ProfileRequest:
     `deepest` is the last level to measure. The run level's log, the utilization and the traces are
     written to `folder` as they come; it is created if needed. `utilisation` is sampled as far as
     possible (`auto`), or every figure is required (`all`); `in_log` also writes it to the run's
-    log.
+    log. `roofs` measures all limits of a step.
     """
 
     turns: int = 5
@@ -28,3 +28,4 @@ class ProfileRequest:
     folder: Path | None = None
     utilisation: Utilisation = "auto"
     in_log: bool = False
+    roofs: bool = False

@@ -49,6 +49,7 @@ class Study(StrEnum):
     SCALING = "scaling"
     PRECISION = "precision"
     COMPILE = "compile"
+    BATCH = "batch"
     DEVICES = "devices"
 
 
@@ -58,6 +59,13 @@ class Level(StrEnum):
     RUN = "run"
     LAYERS = "layers"
     KERNELS = "kernels"
+
+
+class Roofs(StrEnum):
+    """The limits that a profile measures."""
+
+    DEVICE = "device"
+    ALL = "all"
 
 
 class UtilizationMode(StrEnum):
@@ -80,7 +88,7 @@ StudyOption = Annotated[
     Study | None,
     typer.Option(
         "--study",
-        help="Compare 1 to --processes ranks, number types, eager and compiled mode, or devices.",
+        help="Compare 1 to --processes ranks, number types, eager and compiled, batches, devices.",
     ),
 ]
 LevelOption = Annotated[Level, typer.Option("--level", help="The deepest level to measure.")]
@@ -109,6 +117,21 @@ InLogOption = Annotated[
     bool,
     typer.Option(
         "--utilisation-in-log", help="Also write the utilization to the log, as tracked_stats."
+    ),
+]
+RoofsOption = Annotated[
+    Roofs,
+    typer.Option(
+        "--roofs",
+        help="all: also measure the rates of a step's sizes, of reading data and of all-reduce.",
+    ),
+]
+BatchesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--batches",
+        help="Sizes of --study batch; by default a quarter to four times the trainer's own.",
+        metavar="N,N,...",
     ),
 ]
 StudiesArgument = Annotated[
@@ -160,6 +183,7 @@ def _refuse_mesh_with_study(mesh: str | None, study: Study | None) -> None:
     epilog=examples(
         "podium profile trainer llama31_8b",
         "podium profile trainer resnet --precision bf16 --output profiles/resnet",
+        "podium profile trainer cosmoflow --roofs all",
         "podium profile trainer ncf --study scaling --processes 4 --output scaling",
         "podium profile trainer --study devices old/profile.json new=b/profile.json",
     )
@@ -167,6 +191,7 @@ def _refuse_mesh_with_study(mesh: str | None, study: Study | None) -> None:
 def trainer(
     trainer: TrainerArgument,
     study: StudyOption = None,
+    batches: BatchesOption = None,
     scale: ScaleOption = Scale.SMOKE,
     precision: PrecisionOption = Precision.FP32,
     compile: CompileOption = False,  # noqa: A002 - the option's name
@@ -181,6 +206,7 @@ def trainer(
     steps: StepsOption = 10,
     utilisation: UtilisationOption = UtilizationMode.AUTO,
     in_log: InLogOption = False,
+    roofs: RoofsOption = Roofs.DEVICE,
     output: ProfileFolderOption = None,
 ) -> None:
     """Profile a trainer, or compare profiles in a study.
@@ -197,6 +223,8 @@ def trainer(
             compare_devices(trainer, output)
             return
         _refuse_mesh_with_study(mesh, study)
+        if roofs is Roofs.ALL and level is not Level.KERNELS:
+            raise UsageFault(f"--roofs all counts the operators of a step: omit --level {level}")
         setting = Setting(
             scale=scale.value,
             mesh=parse(mesh) if mesh else None,
@@ -213,8 +241,12 @@ def trainer(
             folder=output,
             utilisation=utilisation.value,
             in_log=in_log,
+            roofs=roofs is Roofs.ALL,
         )
-        call = Call(_one(trainer), setting, pairs(settings or []), request)
+        if batches and study is not Study.BATCH:
+            raise UsageFault("--batches lists the sizes of --study batch")
+        changes = pairs(settings or [])
+        call = Call(_one(trainer), setting, changes, request, _sizes(batches))
         if study is not None:
             from podium.compliance.cli.running.studies import run_study
 
@@ -282,6 +314,14 @@ def _one(trainers: list[str]) -> str:
     if len(trainers) > 1:
         raise UsageFault(f"expected one trainer, got {' '.join(trainers)}")
     return trainers[0]
+
+
+def _sizes(batches: str | None) -> tuple[int, ...]:
+    """The sizes in `--batches`, such as 16,32,64."""
+    words = batches.split(",") if batches else []
+    if not all(word.isascii() and word.isdigit() and int(word) for word in words):
+        raise UsageFault(f"--batches: expected sizes such as 16,32,64, got {batches!r}")
+    return tuple(dict.fromkeys(map(int, words)))
 
 
 def _profile(call: Call) -> None:

@@ -21,6 +21,7 @@ TITLES = {
     "scaling": "ranks that share one global batch",
     "precision": "number types of the forward pass",
     "compile": "eager and compiled",
+    "batch": "sizes of the global batch",
 }
 
 
@@ -48,7 +49,7 @@ def study_text(study: Study) -> str:
 
 def _variant_lines(each: Variant) -> list[str]:
     if each.step_ms is None:
-        line = f"  {each.name:<10}{each.state}: {each.reason}"
+        line = f"  {each.name:<9} {each.state}: {each.reason}"
         return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 12)
     line = (
         f"  {each.name:<10}{each.step_ms:>9.3f}{each.samples_per_s:>10.4g}{each.speedup:>9.2f}"

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.profiling.traces.report import (
         Collective,
+        Launches,
         NamedTime,
+        PathWork,
         RankTrace,
         TraceReport,
     )
@@ -32,7 +34,8 @@ def traces_text(report: TraceReport) -> str:
     lines += ["", *rank_lines("time per step (ms)", shown, [each.parts for each in shown])]
     lines += [_row("step", [each.step_ms for each in shown])]
     lines += ["", *rank_lines("idle time by cause (ms)", shown, [each.idle for each in shown])]
-    lines += ["", *path_lines(first)]
+    title = f"critical path of rank {first.rank} (ms per step)"
+    lines += ["", *path_lines(title, first.critical, first.path)]
     if report.collectives:
         lines += ["", *collective_lines(report.collectives)]
     lines += ["", *kernel_lines(first)]
@@ -53,13 +56,16 @@ def _row(name: str, values: Iterable[float]) -> str:
     return f"  {cut(name, 41):<42}" + "".join(f"{value:>9.3f}" for value in values)
 
 
-def path_lines(rank: RankTrace) -> Iterator[str]:
+def path_lines(
+    title: str, critical: Sequence[NamedTime], path: Iterable[PathWork]
+) -> Iterator[str]:
     """The critical path of one rank."""
-    yield f"critical path of rank {rank.rank} (ms per step)"
-    for each in rank.critical:
-        yield f"  {each.name:<42}{each.ms:>9.3f}{each.ms / (rank.step_ms or 1):>8.1%}"
+    whole = sum(each.ms for each in critical) or 1.0
+    yield title
+    for each in critical:
+        yield f"  {each.name:<42}{each.ms:>9.3f}{each.ms / whole:>8.1%}"
     yield "  the longest work on it"
-    for work in rank.path:
+    for work in path:
         yield f"    {cut(f'{work.kind}: {work.name}', 55):<56}{work.ms:>9.3f} x{work.segments}"
 
 
@@ -94,21 +100,25 @@ def kernel_lines(rank: RankTrace) -> Iterator[str]:
         name = cut(f"{operator.name} {operator.shapes}", 49)
         yield f"  {name:<50}{operator.ms:>9.3f}{operator.calls:>8.4g}{rate:>9}"
     if rank.launches:
-        found = rank.launches
         yield ""
-        yield (
-            f"launches: {found.per_step:.4g} per step; median delay {found.median_delay_us:.4g} us,"
-            f" longest {found.longest_delay_us:.4g} us"
-        )
-        yield (
-            f"  {found.short:.0%} of kernels are shorter than their launch; at most"
-            f" {found.longest_queue} queued"
-        )
+        yield from launch_lines(rank.launches)
     if rank.sequences:
         yield "frequent sequences of kernels (ms per step)"
     for sequence in rank.sequences:
         name = cut(" > ".join(sequence.kernels), 55)
         yield f"  {name:<56}{sequence.ms:>9.3f} x{sequence.calls:.4g}"
+
+
+def launch_lines(found: Launches) -> Iterator[str]:
+    """The launches of a device's work."""
+    yield (
+        f"launches: {found.per_step:.4g} per step; median delay {found.median_delay_us:.4g} us,"
+        f" longest {found.longest_delay_us:.4g} us"
+    )
+    yield (
+        f"  {found.short:.0%} of kernels are shorter than their launch; at most"
+        f" {found.longest_queue} queued"
+    )
 
 
 def cut(text: str, width: int) -> str:
