@@ -204,6 +204,15 @@ class Roofs:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DeviceLink:
+    """The shortest link of two accelerators of the node, as nvidia-smi names it: NV18, SYS."""
+
+    first: int
+    second: int
+    link: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """A profile of one trainer, possibly incomplete; levels that are not done are absent."""
 
@@ -220,6 +229,8 @@ class Profile:
     global_batch_size: int
     last_step: int
     """Maximum number of optimizer steps in a whole run."""
+    topology: tuple[DeviceLink, ...] = ()
+    """The links between the accelerators of the first node; empty if unknown."""
     complete: bool = False
     levels: tuple[LevelCost, ...] = ()
     steps_ms: tuple[float, ...] = ()

@@ -54,7 +54,7 @@ def profile_trainer(
         if watched is not None:
             sampling = watched.sampling(made.stepper.task.device, made.log)
             made.sampled = stack.enter_context(sampling)
-        found = _described(request, made)
+        found = replace(_described(request, made), topology=wanted.topology)
         for each in _levels(found, made, watched, wanted):
             found = each
             if ranks.first:

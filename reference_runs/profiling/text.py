@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from podium.reference_runs.profiling.traces.text import collective_lines, launch_lines, path_lines
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from podium.reference_runs.profiling.profile import (
+        DeviceLink,
         Layer,
         Operator,
         Profile,
@@ -52,7 +54,12 @@ def profile_text(profile: Profile) -> str:
         f"{', compiled' if profile.compiled else ''}, {profile.ranks} rank"
         f"{'s' if profile.ranks > 1 else ''} on {profile.device} ({profile.device_name})"
     )
-    lines = [head, "", "level        ms per step  overhead     noise   steps"]
+    lines = [
+        head,
+        *topology_lines(profile.topology),
+        "",
+        "level        ms per step  overhead     noise   steps",
+    ]
     for each in profile.levels:
         over = "" if each.level == "bare" else f"{each.overhead:+.1%}"
         noise = "" if each.noise is None or not over else f"{each.noise:.1%}"
@@ -72,6 +79,14 @@ def profile_text(profile: Profile) -> str:
     if profile.roofs:
         lines += ["", *roofs_lines(profile.roofs)]
     return "\n".join(lines)
+
+
+def topology_lines(topology: Sequence[DeviceLink]) -> Iterator[str]:
+    """The number of pairs of accelerators with each kind of link."""
+    pairs = Counter(each.link for each in topology)
+    if pairs:
+        kinds = ", ".join(f"{link} x{count}" for link, count in pairs.most_common())
+        yield f"links between pairs of accelerators: {kinds}"
 
 
 def usage_lines(usage: Sequence[Usage]) -> Iterator[str]:

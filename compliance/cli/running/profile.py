@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, cast
@@ -336,9 +337,11 @@ def _profile(call: Call) -> None:
     # The first rank makes the folder, so other ranks may find it made
     if folder is not None and os.environ.get("RANK", "0") == "0":
         refuse_occupied(folder)
+    from podium.compliance.cli.running.topology import topology_for
     from podium.reference_runs.profiling.session import profile_trainer
     from podium.reference_runs.profiling.text import profile_text
 
-    profile = profile_trainer(request, lambda profile: keep_profile(profile, folder), call.wanted)
+    wanted = replace(call.wanted, topology=topology_for(call.setting.device))
+    profile = profile_trainer(request, lambda profile: keep_profile(profile, folder), wanted)
     if profile is not None:
         typer.echo(profile_text(profile))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from podium.compliance.judging.systems.probe.topology import DeviceLink
 from podium.compliance.reporting.profiled.page import render
 from tests.compliance import command_line
 
@@ -104,6 +105,19 @@ def test_the_idle_time_of_a_profile_has_causes(
     )
     assert "idle time of a recorded step by cause (ms)" in made[1]
     assert "Idle time by cause" in (made[0] / "profile.html").read_text()
+
+
+def test_a_profile_contains_the_links_between_accelerators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = [DeviceLink(0, 1, "NV18"), DeviceLink(0, 2, "SYS"), DeviceLink(1, 2, "SYS")]
+    monkeypatch.setattr("podium.compliance.cli.running.topology.device_links", lambda: links)
+    words = ("profile", "ncf", *FAST[2:], "--level", "run", "--output", tmp_path / "out")
+    status, out, _ = podium(*words)
+    assert status == 0
+    assert "links between pairs of accelerators: SYS x2, NV18 x1" in out
+    kept = json.loads((tmp_path / "out/profile.json").read_text())
+    assert kept["topology"][0] == {"first": 0, "second": 1, "link": "NV18"}
 
 
 def test_roofs_need_the_kernels_level() -> None:
