@@ -67,6 +67,8 @@ def studied(
             made = replace(made, state=state if reason else "failed", reason=reason or "no profile")
         else:
             study, made = _with_facts(study, profile), _variant(made, profile, study.variants)
+            if study.kind == "batch":
+                made = replace(made, efficiency=None)
         study = replace(study, variants=(*study.variants, made))
         yield replace(study, complete=len(study.variants) == len(settings))
 

@@ -32,7 +32,7 @@ class Variant:
     speedup: float | None = None
     """Samples per second / those of the first variant."""
     efficiency: float | None = None
-    """Speedup / (ranks / the first variant's ranks): 1 for perfect scaling."""
+    """Speedup / (ranks / the first variant's ranks): 1 for perfect scaling; None for batches."""
     samples_per_s: float | None = None
     processors: float | None = None
     """CPUs that all ranks together kept busy."""

@@ -126,8 +126,8 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(content)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
-        raise RunFault(f"{path} is not complete JSON: {error.msg} at {where}") from None
+        where = f"{error.msg.removesuffix(' at')} at line {error.lineno} column {error.colno}"
+        raise RunFault(f"{path} is not complete JSON: {where}") from None
     except (ValueError, RecursionError):
         raise RunFault(f"{path} is not JSON") from None
 
