@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from podium.reference_runs.profiling.traces.analysis import analyzed
+from podium.reference_runs.profiling.traces.events import read_trace
 from tests.compliance import command_line
 
 Row = dict[str, Any]
@@ -333,3 +336,54 @@ def test_one_rank_cannot_have_two_traces(tmp_path: Path) -> None:
     status, _, err = podium("profile", "read", first, second)
     assert (status, err.count("\n")) == (2, 1)
     assert "expected one trace of each rank" in err
+
+
+def drawn(seed: int) -> list[Row]:
+    """Random events on two threads and three streams, as no program would write them."""
+    draw = random.Random(seed)
+    rows = [event("cpu_op", "aten::mm", 0, 300)]
+    for number in range(draw.randint(1, 30)):
+        begin, length, kind = draw.randint(0, 200), draw.randint(0, 40), draw.random()
+        if kind < 0.1:
+            rows.append(event("user_annotation", f"ProfilerStep#{number}", begin, length + 50))
+        elif kind < 0.3:
+            wait = event("cuda_runtime", "cudaStreamSynchronize", begin, length)
+            rows.append({**wait, "tid": draw.randint(1, 2)})
+        else:
+            call, kernel = launched(draw.choice("ab"), begin, begin + 5, length)
+            kernel["ts"] += draw.randint(-15, 60)
+            rows += [call, {**kernel, "tid": draw.randint(20, 22)}]
+    return rows
+
+
+def test_parts_causes_and_path_always_add_up(tmp_path: Path) -> None:
+    for seed in range(150):
+        rank = analyzed(read_trace(written(tmp_path, drawn(seed))))
+        parts = {each.name: each.ms for each in rank.parts}
+        parts.pop("communication, overlapped", None)
+        assert sum(parts.values()) == pytest.approx(rank.step_ms), seed
+        assert sum(each.ms for each in rank.critical) == pytest.approx(rank.step_ms), seed
+        assert sum(each.ms for each in rank.idle) == pytest.approx(parts.get("idle", 0)), seed
+
+
+def test_flop_of_a_real_trace_are_those_of_torch(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    counter = pytest.importorskip("torch.utils.flop_counter")
+    profiler = pytest.importorskip("torch.profiler")
+    images = torch.randn(2, 3, 8, 8, requires_grad=True)
+    filters = torch.randn(4, 3, 3, 3, requires_grad=True)
+    layer = torch.nn.Linear(4, 7)
+
+    def step() -> None:
+        made = torch.nn.functional.conv2d(images, filters, stride=2, padding=1)
+        layer(made).sum().backward()
+
+    with counter.FlopCounterMode(display=False) as found:
+        step()
+    cpu = [profiler.ProfilerActivity.CPU]
+    with profiler.profile(activities=cpu, record_shapes=True, acc_events=True) as recorded:
+        step()
+    recorded.export_chrome_trace(str(tmp_path / "trace.json"))
+    counted = analyzed(read_trace(tmp_path / "trace.json")).counted
+    assert sum(each.flop for each in counted) == found.get_total_flops()
+    assert {"aten::convolution", "aten::convolution_backward"} <= {each.name for each in counted}
