@@ -12,7 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-PAGES = [Path(__file__).parent.parent / name for name in ("profiling.md", "profiling_studies.md")]
+NAMES = ("profiling.md", "profiling_studies.md", "profiling_traces.md")
+PAGES = [Path(__file__).parent.parent / name for name in NAMES]
 BLOCK = re.compile(r"```console\n(.*?)```\n", re.DOTALL)
 
 

@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from podium.reference_runs.kernels.operators import described
+from podium.reference_runs.profiling.products import Product, product_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 _LEAF = "torch::autograd::AccumulateGrad"
 """Autograd nodes that accumulate the gradient of a weight; they have no sequence number."""
+
+
+COLLECTIVES = ("c10d", "_c10d_functional")
+"""Namespaces of the operators that communicate with other ranks."""
 
 
 class OperatorCall(NamedTuple):
@@ -60,6 +65,12 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.found: dict[OperatorCall, Count] = defaultdict(Count)
+        self.products: dict[tuple[str, str], Product] = {}
+        """The products, convolutions and attention of the step, by operator and inputs."""
+        self.moved: list[float] = []
+        """Bytes of tensors of each operator call that moves any."""
+        self.sent: list[int] = []
+        """Bytes of each collective, in the order of the calls."""
         self._open: list[str] = []
         self._changes: list[tuple[int, str]] = []
         self._updates = False
@@ -74,7 +85,21 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         place = OperatorCall(*self._place(), name)
         count = _count(func, args, kwargs or {}, out)
         self.found[place] = self.found[place].plus(count)
+        self._note(func, (args, kwargs or {}), count)
         return out
+
+    def _note(self, func: Any, given: tuple[Any, Any], count: Count) -> None:
+        """Keep the sizes of a call, with which the roofs are measured."""
+        if func.namespace in COLLECTIVES:
+            # A collective without a tensor is a barrier, and a wait sends nothing
+            size = 0 if "wait" in func.__name__ else sum(map(size_of, tensors_in(given)))
+            self.sent += [size] if size else []
+            return
+        self.moved += [count.bytes] if count.bytes else []
+        if count.flop:
+            made = product_of(func, given, count.flop)
+            known = self.products.setdefault((str(func), made.text), made)
+            known.count += 1
 
     def _place(self) -> tuple[str, Phase]:
         if self._updates:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
+from podium.reference_runs.errors import RunFault
 from podium.reference_runs.profiling.chrome import name_rank, shortened
 from podium.reference_runs.profiling.counts import OperatorCall
 from podium.reference_runs.profiling.spans import overlap, total, union
+from podium.reference_runs.profiling.traces.events import read_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from torch import nn
 
     from podium.reference_runs.profiling.profile import Phase
     from podium.reference_runs.profiling.spans import Span
+    from podium.reference_runs.profiling.traces.events import Trace
 
 WARM_UP, STEPS = 3, 5
 """Steps before recording (first calls allocate and tune), and recorded steps."""
@@ -62,9 +66,13 @@ class Recording:
         device: torch.device,
         done: Callable[[RecordedKernels], None] | None = None,
         counted: frozenset[str] = frozenset(),
+        *,
+        analyzed: bool = False,
     ) -> None:
         self.path, self.found = path, RecordedKernels(steps=STEPS)
-        self._done, self._counted = done, counted
+        self.trace: Trace | None = None
+        """The events of the trace, if it is to be analyzed."""
+        self._done, self._counted, self._analyzed = done, counted, analyzed
         self._cuda = device.type == "cuda"
         kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if self._cuda else [])]
         self.profiler = profile(
@@ -76,15 +84,24 @@ class Recording:
 
     def _finished(self, profiler: Any) -> None:
         if self.path is not None:
-            # Renamed into place, so that no viewer opens an incomplete trace
-            draft = self.path.with_name(f".{self.path.name}.draft.json")
-            profiler.export_chrome_trace(str(draft))
-            name_rank(draft)
-            shortened(draft)
-            draft.replace(self.path)
+            self._export(profiler, self.path)
+        elif self._analyzed:
+            with tempfile.TemporaryDirectory(prefix="podium-trace-") as folder:
+                self._export(profiler, Path(folder) / "trace.json")
         self.found = _Reader(self._cuda, self._counted).read(profiler.events())
         if self._done is not None:
             self._done(self.found)
+
+    def _export(self, profiler: Any, path: Path) -> None:
+        """Write the trace; renamed into place, so that no viewer opens an incomplete one."""
+        draft = path.with_name(f".{path.name}.draft.json")
+        profiler.export_chrome_trace(str(draft))
+        name_rank(draft)
+        if self._analyzed:
+            with suppress(RunFault):  # a trace without events has nothing to analyze
+                self.trace = read_trace(draft)
+        shortened(draft)
+        draft.replace(path)
 
 
 class EventKind(Enum):
@@ -259,12 +276,15 @@ def recorded(
     model: nn.Module,
     done: Callable[[RecordedKernels], None] | None = None,
     counted: frozenset[str] = frozenset(),
+    *,
+    analyzed: bool = False,
 ) -> Iterator[Recording]:
     """A recording, to be stepped after each optimizer step; calls `done` at the end.
 
-    The time of an operator named in `counted` includes its calls.
+    The time of an operator named in `counted` includes its calls. With `analyzed` the events of the
+    trace are kept.
     """
-    made = Recording(path, device, done, counted)
+    made = Recording(path, device, done, counted, analyzed=analyzed)
     with _named_layers(model), made.profiler:
         yield made
 

@@ -16,7 +16,7 @@ from podium.reference_runs.engine.loop import log_quality, open_data, start, tra
 from podium.reference_runs.engine.progress import block_at, position
 from podium.reference_runs.profiling.clock import wait
 from podium.reference_runs.profiling.counts import Counter
-from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, RecordedKernels, recorded
+from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, Recording, recorded
 from podium.reference_runs.profiling.profile import LevelCost
 
 if TYPE_CHECKING:
@@ -109,15 +109,16 @@ class Measuring:
         with clock.on(self.stepper.model):
             self.note("layers", self.block(self.turn_steps))
 
-    def kernels(self, path: Path | None, counter: Counter) -> RecordedKernels:
+    def kernels(self, path: Path | None, counter: Counter) -> Recording:
         """Steps under torch's profiler; writes the trace if there is a path."""
         stepper = self.stepper
         names = frozenset(place.operator for place in counter.found)
-        with recorded(path, stepper.task.device, stepper.model, counted=names) as recording:
+        place = stepper.task.device
+        with recorded(path, place, stepper.model, counted=names, analyzed=True) as recording:
             steps = self.block(WARM_UP + STEPS, recording.profiler.step)
         # The first recorded step includes switching the profiler on
         self.note("kernels", steps[WARM_UP:])
-        return recording.found
+        return recording
 
     def processors(self) -> float:
         """The average number of busy CPUs of this process in the steps of the run level."""

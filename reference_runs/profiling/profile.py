@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+# Not only for types: the schema is made from them
+from podium.reference_runs.profiling.traces.report import (
+    Collective,
+    Launches,
+    NamedTime,
+    PathWork,
+)
+
 Level = Literal["bare", "run", "layers", "kernels"]
 Clock = Literal["wall", "processor"]
 Phase = Literal["forward", "backward", "optimizer", "loader", "communication", "other"]
@@ -162,6 +170,48 @@ class Roof:
         return min(self.flop_per_s, intensity * self.bytes_per_s)
 
 
+Limited = Literal["computing", "memory", "reading data", "all-reduce"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """One limit of a rank: the work of a step, and the rate of the machine for it.
+
+    The unit is FLOP for computing and bytes for the others.
+    """
+
+    name: Limited
+    per_s: float
+    """The rate, measured at the model's own sizes."""
+    per_step: float
+    ms: float
+    """Milliseconds that the work of a step takes at this rate."""
+    intensity: float | None
+    """FLOP of the step per byte; None for computing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roofs:
+    """All limits of a step on the first rank; a limit without work is absent."""
+
+    limits: tuple[Limit, ...]
+    binds: Limited
+    """The limit whose work takes longest."""
+    least_ms: float
+    """The time of that work: no step that overlaps all work can be shorter at these rates."""
+    step_ms: float
+    """The median step of the run level."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceLink:
+    """The shortest link of two accelerators of the node, as nvidia-smi names it: NV18, SYS."""
+
+    first: int
+    second: int
+    link: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Profile:
     """A profile of one trainer, possibly incomplete; levels that are not done are absent."""
@@ -179,6 +229,8 @@ class Profile:
     global_batch_size: int
     last_step: int
     """Maximum number of optimizer steps in a whole run."""
+    topology: tuple[DeviceLink, ...] = ()
+    """The links between the accelerators of the first node; empty if unknown."""
     complete: bool = False
     levels: tuple[LevelCost, ...] = ()
     steps_ms: tuple[float, ...] = ()
@@ -195,6 +247,17 @@ class Profile:
     parts: tuple[StepPart, ...] = ()
     timeline: tuple[Stretch, ...] = ()
     """The recorded steps of rank 0."""
+    idle: tuple[NamedTime, ...] = ()
+    """The idle time of the recorded steps by cause."""
+    critical: tuple[NamedTime, ...] = ()
+    """The critical path of the recorded steps by kind of work."""
+    path: tuple[PathWork, ...] = ()
+    """The longest work on the critical path."""
+    launches: Launches | None = None
+    collectives: tuple[Collective, ...] = ()
+    """The collectives of all ranks."""
     roof: Roof | None = None
+    roofs: Roofs | None = None
+    """With `--roofs all`."""
     peak_memory: int | None = None
     """Peak bytes of tensors on the device; None on a CPU."""

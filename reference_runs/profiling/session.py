@@ -21,6 +21,9 @@ from podium.reference_runs.profiling.layers import LayerClock
 from podium.reference_runs.profiling.measuring import measuring
 from podium.reference_runs.profiling.profile import Profile
 from podium.reference_runs.profiling.roof import measured_roof
+from podium.reference_runs.profiling.roofs import measured_roofs
+from podium.reference_runs.profiling.traces.analysis import analyzed
+from podium.reference_runs.profiling.traces.collectives import calls_of, collectives_of
 from podium.reference_runs.profiling.utilisation.watched import Watched
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.ranks import Ranks
     from podium.reference_runs.profiling.measuring import Measuring
     from podium.reference_runs.profiling.profile import LevelCost
+    from podium.reference_runs.profiling.traces.events import Trace
     from podium.reference_runs.profiling.wanted import ProfileRequest
 
 TRACES = "traces"
@@ -50,7 +54,7 @@ def profile_trainer(
         if watched is not None:
             sampling = watched.sampling(made.stepper.task.device, made.log)
             made.sampled = stack.enter_context(sampling)
-        found = _described(request, made)
+        found = replace(_described(request, made), topology=wanted.topology)
         for each in _levels(found, made, watched, wanted):
             found = each
             if ranks.first:
@@ -83,21 +87,44 @@ def _levels(
     made.times["bare"].turns.clear()
     counter = made.counts()
     made.bare()
-    found = made.kernels(_trace(wanted.folder, made.stepper.task.ranks), counter)
+    recording = made.kernels(_trace(wanted.folder, made.stepper.task.ranks), counter)
+    found = recording.found
     made.bare()
     device = made.stepper.task.device
     roof = measured_roof(device, profile.precision)
+    roofs = measured_roofs(made, counter, _step_ms(profile)) if wanted.roofs else None
     yield replace(
-        profile,
+        _with_trace(profile, recording.trace, made.stepper.task.ranks),
         levels=_and(profile, made),
         layers=layers_of(made.stepper.model, passes, steps, found, counter.found),
         operators=operators_of(found, counter.found, roof),
         parts=parts_of(found),
         timeline=timeline_of(found),
         roof=roof,
+        roofs=roofs,
         peak_memory=torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None,
         complete=True,
     )
+
+
+def _with_trace(profile: Profile, trace: Trace | None, ranks: Ranks) -> Profile:
+    """The profile with the analysis of this rank's trace, and the collectives of all ranks."""
+    calls = ranks.gather((ranks.number, calls_of(trace) if trace else {}))
+    if trace is None:
+        return profile
+    found = analyzed(trace)
+    return replace(
+        profile,
+        idle=found.idle,
+        critical=found.critical,
+        path=found.path,
+        launches=found.launches,
+        collectives=collectives_of(calls),
+    )
+
+
+def _step_ms(profile: Profile) -> float:
+    return next(each.step_ms for each in profile.levels if each.level == "run")
 
 
 def _run_level(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 Span = tuple[float, float]
@@ -35,3 +36,21 @@ def overlap(first: Sequence[Span], second: Sequence[Span]) -> float:
         else:
             b += 1
     return found
+
+
+def inside(spans: Sequence[Span], window: Span) -> list[Span]:
+    """The parts of a union within a window; fast for a short window of a long union."""
+    begin, end = window
+    first = bisect_right(spans, begin, key=lambda span: span[1])
+    last = bisect_left(spans, end, key=lambda span: span[0])
+    return [(max(a, begin), min(b, end)) for a, b in spans[first:last]]
+
+
+def gaps(spans: Sequence[Span], window: Span) -> list[Span]:
+    """The window without the spans of a union."""
+    found, at = [], window[0]
+    for begin, end in inside(spans, window):
+        if begin > at:
+            found.append((at, begin))
+        at = end
+    return [*found, (at, window[1])] if at < window[1] else found

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
+
+from podium.reference_runs.profiling.traces.text import collective_lines, launch_lines, path_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from podium.reference_runs.profiling.profile import Layer, Operator, Profile, StepPart, Usage
+    from podium.reference_runs.profiling.profile import (
+        DeviceLink,
+        Layer,
+        Operator,
+        Profile,
+        Roofs,
+        StepPart,
+        Usage,
+    )
 
 DEPTH = 3
 """Layers have separate rows down to paths of three names, such as blocks.0.attention."""
@@ -43,7 +54,12 @@ def profile_text(profile: Profile) -> str:
         f"{', compiled' if profile.compiled else ''}, {profile.ranks} rank"
         f"{'s' if profile.ranks > 1 else ''} on {profile.device} ({profile.device_name})"
     )
-    lines = [head, "", "level        ms per step  overhead     noise   steps"]
+    lines = [
+        head,
+        *topology_lines(profile.topology),
+        "",
+        "level        ms per step  overhead     noise   steps",
+    ]
     for each in profile.levels:
         over = "" if each.level == "bare" else f"{each.overhead:+.1%}"
         noise = "" if each.noise is None or not over else f"{each.noise:.1%}"
@@ -54,12 +70,23 @@ def profile_text(profile: Profile) -> str:
     if profile.layers:
         lines += ["", *layer_lines(profile.layers)]
     if profile.operators:
-        lines += ["", *part_lines(profile.parts), "", *operator_lines(profile.operators)]
+        lines += ["", *part_lines(profile.parts), "", *trace_lines(profile)]
+        lines += operator_lines(profile.operators)
     if profile.roof:
         roof = profile.roof
         lines += ["", "roof, measured here: "]
         lines[-1] += f"{roof.flop_per_s / 1e9:.4g} GFLOP/s, {roof.bytes_per_s / 1e9:.4g} GB/s"
+    if profile.roofs:
+        lines += ["", *roofs_lines(profile.roofs)]
     return "\n".join(lines)
+
+
+def topology_lines(topology: Sequence[DeviceLink]) -> Iterator[str]:
+    """The number of pairs of accelerators with each kind of link."""
+    pairs = Counter(each.link for each in topology)
+    if pairs:
+        kinds = ", ".join(f"{link} x{count}" for link, count in pairs.most_common())
+        yield f"links between pairs of accelerators: {kinds}"
 
 
 def usage_lines(usage: Sequence[Usage]) -> Iterator[str]:
@@ -99,6 +126,24 @@ def part_lines(parts: Iterable[StepPart]) -> Iterator[str]:
         yield f"  {each.name:<30}{each.ms:>10.3f}"
 
 
+def trace_lines(profile: Profile) -> Iterator[str]:
+    """Idle time by cause; the critical path and launches on a device; collectives of ranks."""
+    if profile.idle:
+        yield "idle time of a recorded step by cause (ms)"
+        for each in profile.idle:
+            yield f"  {each.name:<46}{each.ms:>10.3f}"
+        yield ""
+    # Without a device the path is the sequence of the parts
+    if profile.launches:
+        yield from path_lines("critical path (ms)", profile.critical, profile.path)
+        yield ""
+        yield from launch_lines(profile.launches)
+        yield ""
+    if profile.collectives:
+        yield from collective_lines(profile.collectives)
+        yield ""
+
+
 def operator_lines(operators: Sequence[Operator]) -> Iterator[str]:
     """The longest operators, with their fraction of the roof, and their kernels."""
     yield f"operators, the longest {min(MOST, len(operators))} of {len(operators)} (per step)"
@@ -122,3 +167,34 @@ def _where(operator: Operator) -> str:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
+
+
+def prefixed(value: float, unit: str) -> str:
+    """A value with a decimal prefix before its unit."""
+    factor, prefix = next((each for each in PREFIXES if value >= each[0]), PREFIXES[-1])
+    return f"{value / factor:.4g} {prefix}{unit}"
+
+
+def roofs_lines(roofs: Roofs) -> list[str]:
+    """The limits as a table, and the one that binds."""
+    lines = [
+        "roofs, measured at the sizes of a step",
+        f"  {'':<14}{'rate':>18}{'per step':>18}{'FLOP/B':>10}{'ms':>10}{'of step':>8}",
+    ]
+    for each in roofs.limits:
+        unit = "FLOP" if each.name == "computing" else "B"
+        intensity = "" if each.intensity is None else f"{each.intensity:.3g}"
+        lines.append(
+            f"  {each.name:<14}{prefixed(each.per_s, f'{unit}/s'):>18}"
+            f"{prefixed(each.per_step, unit):>18}{intensity:>10}{each.ms:>10.4g}"
+            f"{each.ms / roofs.step_ms:>8.1%}"
+        )
+    share = roofs.least_ms / roofs.step_ms
+    lines.append(
+        f"{roofs.binds} binds: at least {roofs.least_ms:.4g} ms of the {roofs.step_ms:.4g} ms"
+        f" of a step ({share:.0%})"
+    )
+    return lines

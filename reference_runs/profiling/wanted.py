@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from podium.reference_runs.profiling.profile import DeviceLink
+
 Deepest = Literal["run", "layers", "kernels"]
 Utilisation = Literal["auto", "all", "none"]
 
@@ -19,7 +21,7 @@ class ProfileRequest:
     `deepest` is the last level to measure. The run level's log, the utilization and the traces are
     written to `folder` as they come; it is created if needed. `utilisation` is sampled as far as
     possible (`auto`), or every figure is required (`all`); `in_log` also writes it to the run's
-    log.
+    log. `roofs` measures all limits of a step. `topology` has the links of the node's accelerators.
     """
 
     turns: int = 5
@@ -28,3 +30,5 @@ class ProfileRequest:
     folder: Path | None = None
     utilisation: Utilisation = "auto"
     in_log: bool = False
+    roofs: bool = False
+    topology: tuple[DeviceLink, ...] = ()

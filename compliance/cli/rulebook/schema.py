@@ -129,9 +129,12 @@ def _profile(_: Round | None) -> Schema:
 def _study(_: Round | None) -> Schema:
     from pydantic import TypeAdapter
 
+    from podium.reference_runs.profiling.studies.difference import Difference
     from podium.reference_runs.profiling.studies.study import DeviceStudy, Schedule, Study
+    from podium.reference_runs.profiling.traces.report import TraceReport
 
-    return TypeAdapter(Study | DeviceStudy | Schedule).json_schema()
+    kinds = Study | DeviceStudy | Schedule | Difference | TraceReport
+    return TypeAdapter(kinds).json_schema()
 
 
 def _kernels(_: Round | None) -> Schema:
@@ -192,7 +195,7 @@ _SCHEMAS = {
     ),
     SchemaName.STUDY: _Told(
         "podium study",
-        "study.json and schedule.json: profiles compared and jobs planned by podium profile.",
+        "study.json, difference.json, schedule.json and traces.json of podium profile.",
         _study,
     ),
     SchemaName.KERNELS: _Told(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, cast
@@ -49,6 +50,7 @@ class Study(StrEnum):
     SCALING = "scaling"
     PRECISION = "precision"
     COMPILE = "compile"
+    BATCH = "batch"
     DEVICES = "devices"
 
 
@@ -58,6 +60,13 @@ class Level(StrEnum):
     RUN = "run"
     LAYERS = "layers"
     KERNELS = "kernels"
+
+
+class Roofs(StrEnum):
+    """The limits that a profile measures."""
+
+    DEVICE = "device"
+    ALL = "all"
 
 
 class UtilizationMode(StrEnum):
@@ -80,7 +89,7 @@ StudyOption = Annotated[
     Study | None,
     typer.Option(
         "--study",
-        help="Compare 1 to --processes ranks, number types, eager and compiled mode, or devices.",
+        help="Compare 1 to --processes ranks, number types, eager and compiled, batches, devices.",
     ),
 ]
 LevelOption = Annotated[Level, typer.Option("--level", help="The deepest level to measure.")]
@@ -111,6 +120,21 @@ InLogOption = Annotated[
         "--utilisation-in-log", help="Also write the utilization to the log, as tracked_stats."
     ),
 ]
+RoofsOption = Annotated[
+    Roofs,
+    typer.Option(
+        "--roofs",
+        help="all: also measure the rates of a step's sizes, of reading data and of all-reduce.",
+    ),
+]
+BatchesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--batches",
+        help="Sizes of --study batch; by default a quarter to four times the trainer's own.",
+        metavar="N,N,...",
+    ),
+]
 StudiesArgument = Annotated[
     list[str],
     typer.Argument(
@@ -127,6 +151,30 @@ PlanFolderOption = Annotated[
 ]
 
 
+TracesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Traces of torch.profiler, one of each rank, or folders with them.",
+        metavar="TRACE...",
+        show_default=False,
+    ),
+]
+TraceFolderOption = Annotated[
+    Path | None,
+    typer.Option("--output", help="New folder for traces.json and tables as CSV.", metavar="DIR"),
+]
+BeforeArgument = Annotated[
+    str, typer.Argument(help="profile.json of the first profile.", metavar="A", show_default=False)
+]
+AfterArgument = Annotated[
+    str, typer.Argument(help="profile.json of the second one.", metavar="B", show_default=False)
+]
+DifferenceFolderOption = Annotated[
+    Path | None,
+    typer.Option("--output", help="New folder for difference.json and a CSV.", metavar="DIR"),
+]
+
+
 def _refuse_mesh_with_study(mesh: str | None, study: Study | None) -> None:
     if mesh and study is not None:
         raise UsageFault("--mesh cannot be used with --study: a study changes ranks or precision")
@@ -136,6 +184,7 @@ def _refuse_mesh_with_study(mesh: str | None, study: Study | None) -> None:
     epilog=examples(
         "podium profile trainer llama31_8b",
         "podium profile trainer resnet --precision bf16 --output profiles/resnet",
+        "podium profile trainer cosmoflow --roofs all",
         "podium profile trainer ncf --study scaling --processes 4 --output scaling",
         "podium profile trainer --study devices old/profile.json new=b/profile.json",
     )
@@ -143,6 +192,7 @@ def _refuse_mesh_with_study(mesh: str | None, study: Study | None) -> None:
 def trainer(
     trainer: TrainerArgument,
     study: StudyOption = None,
+    batches: BatchesOption = None,
     scale: ScaleOption = Scale.SMOKE,
     precision: PrecisionOption = Precision.FP32,
     compile: CompileOption = False,  # noqa: A002 - the option's name
@@ -157,6 +207,7 @@ def trainer(
     steps: StepsOption = 10,
     utilisation: UtilisationOption = UtilizationMode.AUTO,
     in_log: InLogOption = False,
+    roofs: RoofsOption = Roofs.DEVICE,
     output: ProfileFolderOption = None,
 ) -> None:
     """Profile a trainer, or compare profiles in a study.
@@ -173,6 +224,8 @@ def trainer(
             compare_devices(trainer, output)
             return
         _refuse_mesh_with_study(mesh, study)
+        if roofs is Roofs.ALL and level is not Level.KERNELS:
+            raise UsageFault(f"--roofs all counts the operators of a step: omit --level {level}")
         setting = Setting(
             scale=scale.value,
             mesh=parse(mesh) if mesh else None,
@@ -189,8 +242,12 @@ def trainer(
             folder=output,
             utilisation=utilisation.value,
             in_log=in_log,
+            roofs=roofs is Roofs.ALL,
         )
-        call = Call(_one(trainer), setting, pairs(settings or []), request)
+        if batches and study is not Study.BATCH:
+            raise UsageFault("--batches lists the sizes of --study batch")
+        changes = pairs(settings or [])
+        call = Call(_one(trainer), setting, changes, request, _sizes(batches))
         if study is not None:
             from podium.compliance.cli.running.studies import run_study
 
@@ -221,10 +278,51 @@ def schedule(
         plan_jobs(jobs, devices, output)
 
 
+@app.command(
+    epilog=examples(
+        "podium profile read trace.json",
+        "podium profile read profile/traces --output analysis",
+    )
+)
+def read(traces: TracesArgument, output: TraceFolderOption = None) -> None:
+    """Analyze traces of torch.profiler: idle time, critical path, collectives and kernels.
+
+    Any program may have written them. FLOP need traces with record_shapes=True.
+
+    Exit status: 0 analyzed, 2 bad arguments or not a trace.
+    """
+    from podium.compliance.cli.running.traces import read_traces
+
+    with reported():
+        read_traces(traces, output)
+
+
+@app.command(epilog=examples("podium profile compare old/profile.json new/profile.json"))
+def compare(
+    before: BeforeArgument, after: AfterArgument, output: DifferenceFolderOption = None
+) -> None:
+    """Compare two profiles: settings, steps, parts, layers, operators and kernels.
+
+    Exit status: 0 compared, 2 bad arguments or not a profile.
+    """
+    from podium.compliance.cli.running.traces import compare_profiles
+
+    with reported():
+        compare_profiles(before, after, output)
+
+
 def _one(trainers: list[str]) -> str:
     if len(trainers) > 1:
         raise UsageFault(f"expected one trainer, got {' '.join(trainers)}")
     return trainers[0]
+
+
+def _sizes(batches: str | None) -> tuple[int, ...]:
+    """The sizes in `--batches`, such as 16,32,64."""
+    words = batches.split(",") if batches else []
+    if not all(word.isascii() and word.isdigit() and int(word) for word in words):
+        raise UsageFault(f"--batches: expected sizes such as 16,32,64, got {batches!r}")
+    return tuple(dict.fromkeys(map(int, words)))
 
 
 def _profile(call: Call) -> None:
@@ -239,9 +337,11 @@ def _profile(call: Call) -> None:
     # The first rank makes the folder, so other ranks may find it made
     if folder is not None and os.environ.get("RANK", "0") == "0":
         refuse_occupied(folder)
+    from podium.compliance.cli.running.topology import topology_for
     from podium.reference_runs.profiling.session import profile_trainer
     from podium.reference_runs.profiling.text import profile_text
 
-    profile = profile_trainer(request, lambda profile: keep_profile(profile, folder), call.wanted)
+    wanted = replace(call.wanted, topology=topology_for(call.setting.device))
+    profile = profile_trainer(request, lambda profile: keep_profile(profile, folder), wanted)
     if profile is not None:
         typer.echo(profile_text(profile))

@@ -25,6 +25,8 @@ class Call(NamedTuple):
     setting: Setting
     changes: Mapping[str, str]
     wanted: ProfileRequest
+    sizes: tuple[int, ...] = ()
+    """The batch sizes of a batch study; empty for those around the trainer's own."""
 
 
 def quiet_recorder() -> None:

@@ -19,7 +19,7 @@ from podium.reference_runs.engine.launch import run_request
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.profiling.studies.devices import compared
 from podium.reference_runs.profiling.studies.jobs import jobs_of, read_json
-from podium.reference_runs.profiling.studies.running import settings_of, studied
+from podium.reference_runs.profiling.studies.running import batch_sizes, settings_of, studied
 from podium.reference_runs.profiling.studies.schedule import planned
 from podium.reference_runs.profiling.studies.study import Study
 from podium.reference_runs.profiling.studies.text import devices_text, schedule_text, study_text
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from podium.compliance.cli.running.profile_files import Call
-    from podium.reference_runs.engine.setting import Setting
     from podium.reference_runs.profiling.studies.study import DeviceStudy, Kind, Schedule, Variant
 
 
@@ -36,12 +35,13 @@ def run_study(kind: Kind, call: Call, processes: int) -> None:
     """Profile a trainer in each setting of a study; raises RunFault if none could be measured."""
     from podium.reference_runs.catalogue import need_torch
 
-    _check_free(kind, call.setting, processes)
-    run_request(call.trainer, call.setting, call.changes).config()
+    _check_free(kind, call, processes)
+    config = run_request(call.trainer, call.setting, call.changes).config()
     need_torch()
     empty = Study(kind=kind, benchmark=call.trainer, scale=call.setting.scale)
     with _place(call.wanted.folder) as folder:
-        for study in studied(empty, settings_of(kind, processes), [*_words(call)], folder):
+        settings = settings_of(kind, processes, call.sizes or batch_sizes(config.global_batch_size))
+        for study in studied(empty, settings, [*_words(call)], folder):
             _tell(study.variants[-1])
             if call.wanted.folder is not None:
                 _keep(study, folder)
@@ -50,12 +50,15 @@ def run_study(kind: Kind, call: Call, processes: int) -> None:
     typer.echo(study_text(study))
 
 
-def _check_free(kind: Kind, setting: Setting, processes: int) -> None:
+def _check_free(kind: Kind, call: Call, processes: int) -> None:
     """Raise UsageFault for an option that fixes the setting that the study varies."""
     if kind == "scaling" and processes < 2:
         raise UsageFault("--study scaling compares 1 to N ranks and needs --processes N")
     if kind != "scaling" and processes > 1:
         raise UsageFault(f"--processes cannot be used with --study {kind}")
+    if kind == "batch" and "global_batch_size" in call.changes:
+        raise UsageFault("--set global_batch_size cannot be used with --study batch; use --batches")
+    setting = call.setting
     fixed = {"precision": setting.precision != "fp32", "compile": setting.compile}
     if fixed.get(kind):
         raise UsageFault(f"--{kind} cannot be used with --study {kind}, which tries each value")
@@ -74,6 +77,7 @@ def _words(call: Call) -> Iterator[str]:
         "--turns": request.turns,
         "--steps": request.turn_steps,
         "--utilisation": request.utilisation,
+        "--roofs": "all" if request.roofs else None,
     }
     for name, value in values.items():
         if value is not None:

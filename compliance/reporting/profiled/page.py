@@ -12,7 +12,13 @@ from podium.compliance.reporting.pages.templates import (
     joined,
     page_policy,
 )
-from podium.compliance.reporting.profiled.pictures import compared_bars, icicle, roofline, step_bars
+from podium.compliance.reporting.profiled.pictures import (
+    compared_bars,
+    extended,
+    icicle,
+    roofline,
+    step_bars,
+)
 from podium.compliance.reporting.profiled.timelines import plan_in_lanes, steps_in_lanes, strips
 from podium.compliance.version import VERSION
 
@@ -30,6 +36,7 @@ def render(profile: Mapping[str, Any]) -> str:
         operators=profile["operators"][:MOST],
         icicle=icicle(profile["layers"]),
         roofline=roofline(profile["operators"], profile["roof"]),
+        roofs=extended(profile.get("roofs")),
         bars=step_bars(profile["steps_ms"]),
         timeline=steps_in_lanes(profile["timeline"]),
         usage=strips(profile["usage"], profile["intervals"]),
@@ -49,6 +56,7 @@ TITLES = {
     "scaling": "Scaling: ranks that share one global batch",
     "precision": "Number types of the forward pass",
     "compile": "Eager against compiled",
+    "batch": "Sizes of the global batch",
     "devices": "Models on devices",
 }
 

@@ -37,6 +37,24 @@ class Dot(NamedTuple):
     title: str
 
 
+class RoofLine(NamedTuple):
+    """One roof of the extended picture: its line, its dot with a label, and its place in colors."""
+
+    points: str
+    dot: Dot
+    label: str
+    shade: int
+
+
+class Roofs(NamedTuple):
+    """The extended roofline: a line and a dot for each limit, the ceiling, and marks of axes."""
+
+    ceiling: float
+    lines: list[RoofLine]
+    below: list[tuple[float, str]]
+    left: list[tuple[float, str]]
+
+
 class Roofline(NamedTuple):
     """The roof as a polyline, operators as dots, and marks (position, text) of both axes."""
 
@@ -125,6 +143,36 @@ def roofline(operators: Sequence[Row], roof: Row | None) -> Roofline | None:
     left_marks = [(position, f"{value / 1e9:g}") for position, value in y_scale.marks()]
     bottom_marks = [(position, f"{value:g}") for position, value in x_scale.marks()]
     return Roofline(" ".join(line), dots, bottom_marks, left_marks)
+
+
+def extended(roofs: Row | None) -> Roofs | None:
+    """The step under each roof: FLOP per byte of memory, data and communication, and FLOP/s.
+
+    None if the step has no FLOP or nothing but FLOP.
+    """
+    limits = {limit["name"]: limit for limit in roofs["limits"]} if roofs else {}
+    computing = limits.pop("computing", None)
+    if roofs is None or computing is None or not limits:
+        return None
+    peak, rate = computing["per_s"], computing["per_step"] / roofs["step_ms"] * 1000
+    ridges = {name: peak / limit["per_s"] for name, limit in limits.items()}
+    places = [limit["intensity"] for limit in limits.values()]
+    x_scale = _Scale([*places, *ridges.values()], 60, WIDTH - 10)
+    y_scale = _Scale([rate, rate / 10, peak * 1.5], TALL - 30, 10)
+    lines = []
+    for shade, (name, limit) in enumerate(limits.items()):
+        low = max(x_scale.low, y_scale.low / limit["per_s"])
+        ends = (low, low * limit["per_s"]), (ridges[name], peak)
+        points = " ".join(f"{x_scale.at(x):.1f},{y_scale.at(y):.1f}" for x, y in ends)
+        title = (
+            f"{name}: {rate / 1e9:.4g} GFLOP/s at {limit['intensity']:.3g} FLOP/B;"
+            f" at least {limit['ms']:.4g} ms per step"
+        )
+        dot = Dot(x_scale.at(limit["intensity"]), y_scale.at(rate), 6, title)
+        lines.append(RoofLine(points, dot, name, shade))
+    left_marks = [(position, f"{value / 1e9:g}") for position, value in y_scale.marks()]
+    bottom_marks = [(position, f"{value:g}") for position, value in x_scale.marks()]
+    return Roofs(y_scale.at(peak), lines, bottom_marks, left_marks)
 
 
 class _Scale:

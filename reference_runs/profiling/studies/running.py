@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.studies.study import Kind
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+BATCHES = (0.25, 0.5, 1, 2, 4)
+"""Factors of the global batch size in a batch study."""
 USAGE = 2
 """Exit status of a call that could not start, since something it requires is missing."""
 
@@ -29,8 +31,8 @@ class Setting(NamedTuple):
     words: tuple[str, ...]
 
 
-def settings_of(kind: Kind, processes: int) -> tuple[Setting, ...]:
-    """The settings of a study; the first is the baseline."""
+def settings_of(kind: Kind, processes: int, sizes: Sequence[int] = ()) -> tuple[Setting, ...]:
+    """The settings of a study; the first is the baseline. `sizes` are those of batches."""
     match kind:
         case "scaling":
             counts = range(1, processes + 1)
@@ -39,6 +41,13 @@ def settings_of(kind: Kind, processes: int) -> tuple[Setting, ...]:
             return tuple(Setting(each, ("--precision", each)) for each in PRECISIONS)
         case "compile":
             return Setting("eager", ()), Setting("compiled", ("--compile",))
+        case "batch":
+            return tuple(Setting(f"batch_{n}", ("--set", f"global_batch_size={n}")) for n in sizes)
+
+
+def batch_sizes(size: int) -> tuple[int, ...]:
+    """The sizes of a batch study around the trainer's own: a quarter to four times."""
+    return tuple(dict.fromkeys(max(1, round(size * factor)) for factor in BATCHES))
 
 
 def studied(
@@ -58,6 +67,8 @@ def studied(
             made = replace(made, state=state if reason else "failed", reason=reason or "no profile")
         else:
             study, made = _with_facts(study, profile), _variant(made, profile, study.variants)
+            if study.kind == "batch":
+                made = replace(made, efficiency=None)
         study = replace(study, variants=(*study.variants, made))
         yield replace(study, complete=len(study.variants) == len(settings))
 
@@ -92,14 +103,15 @@ def _read(folder: Path) -> dict[str, Any] | None:
 
 
 def _with_facts(study: Study, profile: dict[str, Any]) -> Study:
-    names = ("device_name", "global_batch_size", "last_step")
+    names = ("device_name", "last_step", *(["global_batch_size"] if study.kind != "batch" else []))
     return replace(study, **{name: profile[name] for name in names})
 
 
 def _variant(named: Variant, profile: dict[str, Any], before: Sequence[Variant]) -> Variant:
     step = step_ms(profile) or 0.0
     first = next((each for each in before if each.state == "measured"), None)
-    speedup = (first.step_ms or 0.0) / step if first else 1.0
+    rate = profile["global_batch_size"] / step * 1000
+    speedup = rate / (first.samples_per_s or rate) if first else 1.0
     parts = {each["name"]: each["ms"] for each in profile["parts"]} or None
     blocks = {at for at, each in enumerate(profile["intervals"]) if each["kind"] == "block"}
     busy = [
@@ -114,7 +126,8 @@ def _variant(named: Variant, profile: dict[str, Any], before: Sequence[Variant])
         step_ms=step,
         speedup=speedup,
         efficiency=speedup * (first.ranks if first else profile["ranks"]) / profile["ranks"],
-        samples_per_s=profile["global_batch_size"] / step * 1000,
+        global_batch_size=profile["global_batch_size"],
+        samples_per_s=rate,
         processors=sum(profile["processors"]),
         cpu=sum(share * length for share, length in busy) / seconds if seconds else None,
         exposed_ms=None if parts is None else parts.get("communication, exposed", 0.0),

@@ -8,7 +8,7 @@ from typing import Literal
 FORMAT = 1
 """Incremented when a field is renamed or changes its meaning; new fields do not count."""
 
-Kind = Literal["scaling", "precision", "compile"]
+Kind = Literal["scaling", "precision", "compile", "batch"]
 State = Literal["measured", "skipped", "failed"]
 
 
@@ -26,12 +26,13 @@ class Variant:
     state: State
     reason: str = ""
     ranks: int = 1
+    global_batch_size: int | None = None
     step_ms: float | None = None
     """Median step of the run level."""
     speedup: float | None = None
-    """Step time of the first variant / of this one."""
+    """Samples per second / those of the first variant."""
     efficiency: float | None = None
-    """Speedup / (ranks / the first variant's ranks): 1 for perfect scaling."""
+    """Speedup / (ranks / the first variant's ranks): 1 for perfect scaling; None for batches."""
     samples_per_s: float | None = None
     processors: float | None = None
     """CPUs that all ranks together kept busy."""

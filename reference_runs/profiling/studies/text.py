@@ -21,6 +21,7 @@ TITLES = {
     "scaling": "ranks that share one global batch",
     "precision": "number types of the forward pass",
     "compile": "eager and compiled",
+    "batch": "sizes of the global batch",
 }
 
 
@@ -48,11 +49,12 @@ def study_text(study: Study) -> str:
 
 def _variant_lines(each: Variant) -> list[str]:
     if each.step_ms is None:
-        line = f"  {each.name:<10}{each.state}: {each.reason}"
+        line = f"  {each.name:<9} {each.state}: {each.reason}"
         return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 12)
+    efficiency = "" if each.efficiency is None else f"{each.efficiency:.0%}"
     line = (
         f"  {each.name:<10}{each.step_ms:>9.3f}{each.samples_per_s:>10.4g}{each.speedup:>9.2f}"
-        f"{each.efficiency:>8.0%}{each.processors:>12.2f}"
+        f"{efficiency:>8}{each.processors:>12.2f}"
     )
     if each.exposed_ms is None or each.ranks == 1:
         return [line]

@@ -23,6 +23,7 @@ from typing import Any
 
 from podium.compliance.judging.systems.probe.finding import ProbedFields, binary_size
 from podium.compliance.judging.systems.probe.host import accelerators_on_the_bus
+from podium.compliance.judging.systems.probe.topology import DeviceLink, links_in, summary
 from podium.logging_spec.limits import read_json
 
 PATIENCE = 20.0
@@ -150,6 +151,8 @@ def _nvidia(result: ProbedFields) -> list[Accelerator]:
         driver = _known(rows[0][5])
         result.set("other_software_stack", ", ".join(filter(None, (_cuda(), _driver(driver)))))
         _nvlink(result)
+        if len(devices) > 1 and (topology := summary(device_links())):
+            result.set("accelerator_interconnect_topology", topology)
     return devices
 
 
@@ -200,6 +203,11 @@ def _nvlink(result: ProbedFields) -> None:
     speeds = re.findall(r"Link \d+:\s*([\d.]+) GB/s", text)
     if speeds:
         result.set("accelerator_interconnect", f"NVLink {len(speeds)}x {float(speeds[0]):g}GB/s")
+
+
+def device_links() -> list[DeviceLink]:
+    """The links between the NVIDIA GPUs of this node; empty if they cannot be read."""
+    return links_in(ask(("nvidia-smi", "topo", "-m")).text or "")
 
 
 # --- rocm-smi ---

@@ -33,7 +33,17 @@ LINKS = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n" + "".join(
 )
 
 
-def smi(rows: str, links: str = LINKS) -> str:
+def matrix(*rows: str) -> str:
+    """The answer of nvidia-smi topo -m, with the column of a network card."""
+    names = "\t".join(f"GPU{number}" for number in range(len(rows)))
+    body = "\n".join(
+        f"GPU{at}\t{row.replace(' ', chr(9))}\tSYS\t0-51" for at, row in enumerate(rows)
+    )
+    head = f"\t\x1b[4m{names}\tNIC0\tCPU Affinity\x1b[0m"
+    return f"{head}\n{body}\nNIC0\tSYS\tSYS\n\nLegend:\n\n  X    = Self\n"
+
+
+def smi(rows: str, links: str = LINKS, topology: str = "") -> str:
     """A fake nvidia-smi that tells these rows to a query."""
     return f"""#!/bin/sh
 case "$1" in
@@ -43,6 +53,10 @@ END
   ;;
   nvlink) /bin/cat <<'END'
 {links}
+END
+  ;;
+  topo) /bin/cat <<'END'
+{topology}
 END
   ;;
   *) echo '{SMI_HEAD}' ;;
@@ -113,6 +127,29 @@ def test_nvidia_smi_tells_everything(fake: Fake, root: Path) -> None:
         "accelerator_interconnect": "NVLink 18x 26.562GB/s",
         "other_software_stack": "CUDA 12.9, driver 575.57.08",
     }
+
+
+@pytest.mark.parametrize(
+    ("topology", "said"),
+    [
+        (matrix("X NV18 NV18", "NV18 X NV18", "NV18 NV18 X"), "18 NVLinks, all pairs"),
+        (
+            matrix("X NV2 SYS", "NV2 X SYS", "SYS SYS X"),
+            "the link between NUMA nodes, 2 pairs; 2 NVLinks, 1 pair",
+        ),
+        (matrix("X PIX", "PIX X"), "one PCIe bridge, all pairs"),
+        ("", None),
+        ("GPU0\tX\tNV18\nGPU1\tError\tX\n", None),
+        ("GPU0\tX\nGPU2\tNV1\n", None),
+    ],
+)
+def test_the_links_between_accelerators_are_the_topology(
+    topology: str, said: str | None, fake: Fake, root: Path
+) -> None:
+    fake("nvidia-smi", smi("\n".join([H100] * 3), topology=topology))
+    found = probe_accelerators(root)
+    assert found.fields.get("accelerator_interconnect_topology") == said
+    assert found.notes == []
 
 
 def test_what_nvidia_smi_does_not_know_is_left_out(fake: Fake, root: Path) -> None:

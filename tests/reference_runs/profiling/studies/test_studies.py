@@ -13,7 +13,11 @@ import pytest
 
 from podium.compliance.reporting.profiled.page import render_study
 from podium.reference_runs.profiling.studies.devices import compared
-from podium.reference_runs.profiling.studies.running import settings_of, studied
+from podium.reference_runs.profiling.studies.running import (
+    batch_sizes,
+    settings_of,
+    studied,
+)
 from podium.reference_runs.profiling.studies.study import Study
 from podium.reference_runs.profiling.studies.text import study_text
 from tests.compliance.command_line import podium
@@ -193,6 +197,39 @@ def test_the_command_writes_a_study_after_each_setting(program: Path, tmp_path: 
     assert "interrupted" in render_study({**kept, "complete": False})
 
 
+def test_batches_are_compared_by_samples_per_second(program: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    small, large = profile(10.0), profile(20.0)
+    small["global_batch_size"], large["global_batch_size"] = 64, 512
+    many = {"status": 2, "said": "podium: there are 9 training samples\n"}
+    program.write_text(
+        json.dumps(
+            {
+                "batch_64": {"profile": small},
+                "batch_512": {"profile": large},
+                "batch_10000000": many,
+            }
+        )
+    )
+    words = ("--study", "batch", "--batches", "64,512,10000000")
+    done = podium("profile", "ncf", *words, "--output", tmp_path / "out")
+    assert done.exit_code == 0
+    kept = json.loads((tmp_path / "out/study.json").read_text())
+    first, second, skipped = kept["variants"]
+    assert (first["global_batch_size"], first["speedup"]) == (64, 1)
+    assert (second["global_batch_size"], second["speedup"]) == (512, 4)
+    assert (skipped["state"], skipped["reason"]) == ("skipped", "there are 9 training samples")
+    assert kept["global_batch_size"] is None
+    assert "\n  batch_10000000 skipped: there are 9" in done.stdout
+
+
+def test_batches_are_around_the_size_of_the_trainer() -> None:
+    assert batch_sizes(64) == (16, 32, 64, 128, 256)
+    assert batch_sizes(1) == (1, 2, 4)
+    words = [each.words for each in settings_of("batch", 1, (8,))]
+    assert words == [("--set", "global_batch_size=8")]
+
+
 def test_a_study_without_any_profile_says_why(program: Path) -> None:
     pytest.importorskip("torch")
     said = {"status": 2, "said": "podium: --device is cuda; no CUDA device is visible\n"}
@@ -220,6 +257,19 @@ def test_a_study_without_any_profile_says_why(program: Path) -> None:
         (
             ["ncf", "--study", "precision", "--processes", "2"],
             "--processes cannot be used with --study precision",
+        ),
+        (["ncf", "--batches", "8"], "--batches lists the sizes of --study batch"),
+        (
+            ["ncf", "--study", "batch", "--batches", "8,x"],
+            "--batches: expected sizes such as 16,32,64, got '8,x'",
+        ),
+        (
+            ["ncf", "--study", "batch", "--batches", "0"],
+            "--batches: expected sizes such as 16,32,64, got '0'",
+        ),
+        (
+            ["ncf", "--study", "batch", "--set", "global_batch_size=8"],
+            "--set global_batch_size cannot be used with --study batch; use --batches",
         ),
         (["ncg", "--study", "compile"], "no bundled trainer is named ncg"),
         (["ncf", "dlrm_dcnv2"], "expected one trainer, got ncf dlrm_dcnv2"),

@@ -1,0 +1,1 @@
+"""Analysis of traces of torch.profiler: busy and idle time, critical path, collectives, kernels."""

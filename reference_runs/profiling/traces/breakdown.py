@@ -1,0 +1,162 @@
+"""The time of a trace by kind of work, and its idle time by cause."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from podium.reference_runs.profiling.spans import gaps, inside, overlap, total, union
+from podium.reference_runs.profiling.traces.events import LOADER
+from podium.reference_runs.profiling.traces.report import NamedTime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from podium.reference_runs.profiling.spans import Span
+    from podium.reference_runs.profiling.traces.events import Event, Trace
+
+LAUNCHES = ("launch", "memcpy", "memset", "graphlaunch")
+"""Parts of the names of runtime calls that start work on a device."""
+WAITS = ("synchronize",)
+SHORT = 5.0
+"""Microseconds: a shorter gap between queued kernels is the overhead of starting one."""
+
+
+class Work(NamedTuple):
+    """The work within the window, as unions of spans."""
+
+    computing: list[Span]
+    communication: list[Span]
+    copies: list[Span]
+
+    @property
+    def busy(self) -> list[Span]:
+        """Any work."""
+        return union([*self.computing, *self.communication, *self.copies])
+
+
+def work_of(trace: Trace) -> Work:
+    """The work of the device, or of the CPU if the trace has none of a device."""
+    if trace.device:
+        kinds = [_spans(trace, trace.device, kind) for kind in ("kernel", "communication", "copy")]
+        return Work(*kinds)
+    waits = [each for each in trace.host if _waits_for_ranks(each)]
+    operators = [
+        each for each in trace.host if each.kind == "operator" and not _waits_for_ranks(each)
+    ]
+    communication = inside(union(each.span for each in waits), trace.window)
+    computing = inside(union(each.span for each in operators), trace.window)
+    return Work(computing, communication, [])
+
+
+def _waits_for_ranks(event: Event) -> bool:
+    return event.kind == "communication" or event.name.startswith("c10d::")
+
+
+def _spans(trace: Trace, events: Iterable[Event], kind: str) -> list[Span]:
+    return inside(union(each.span for each in events if each.kind == kind), trace.window)
+
+
+def parts(trace: Trace, steps: int) -> tuple[NamedTime, ...]:
+    """Times that add up to the step, and the overlapped communication."""
+    work = work_of(trace)
+    overlapped = overlap(work.communication, work.computing)
+    others = union([*work.computing, *work.communication])
+    times = {
+        "computing": total(work.computing),
+        "communication, exposed": total(work.communication) - overlapped,
+        "copies, exposed": total(work.copies) - overlap(work.copies, others),
+        "idle": total(gaps(work.busy, trace.window)),
+        "communication, overlapped": overlapped,
+    }
+    return named(times, steps)
+
+
+def named(times: dict[str, float], steps: int) -> tuple[NamedTime, ...]:
+    """Times in microseconds of all steps as milliseconds per step, without those that are zero."""
+    return tuple(
+        NamedTime(name=name, ms=time / steps / 1000) for name, time in times.items() if time > 0
+    )
+
+
+def idle(trace: Trace, steps: int) -> tuple[NamedTime, ...]:
+    """The idle time by cause, the longest first."""
+    causes: dict[str, float] = defaultdict(float)
+    host = HostActivity(trace)
+    launches = launches_of(trace)
+    starts = [each.begin for each in trace.device]
+    for gap in gaps(work_of(trace).busy, trace.window):
+        at = bisect_right(starts, gap[1] - 1e-6)
+        following = trace.device[at] if at < len(starts) else None
+        launch = launches.get(correlation(following)) if following else None
+        for name, time in _causes(gap, launch, following, host):
+            causes[name] += time
+    return tuple(sorted(named(causes, steps), key=lambda each: -each.ms))
+
+
+def _causes(
+    gap: Span, launch: Event | None, following: Event | None, host: HostActivity
+) -> Iterable[tuple[str, float]]:
+    """The causes of one gap: the host is late, or launched work has not started."""
+    begin, end = gap
+    if following is None:
+        yield from host.within(gap)
+        return
+    if launch is None:
+        yield "unknown: the trace does not contain the launch", end - begin
+        return
+    called = min(max(launch.end, begin), end)
+    if launch.end > begin:
+        yield from host.within((begin, called))
+        yield "launch: started by the host, not yet running", end - called
+    elif end - begin <= SHORT:
+        yield "between kernels: the overhead of starting one", end - begin
+    else:
+        yield "dependency: queued work waits for other work", end - begin
+
+
+class HostActivity:
+    """The reason of the host, at any time, for not launching work."""
+
+    def __init__(self, trace: Trace) -> None:
+        host, on_device = trace.host, bool(trace.device)
+        loads = [each.span for each in host if each.name.startswith(LOADER)]
+        waits = [
+            each.span
+            for each in host
+            if each.kind == "launch" and any(word in each.name.lower() for word in WAITS)
+        ]
+        operators = [each.span for each in host if each.kind == "operator"] if on_device else []
+        self._reasons = (
+            ("host: data loader", union(loads)),
+            ("host: synchronization with the device", union(waits)),
+            ("host: operators, before they launch", union(operators)),
+        )
+
+    def within(self, gap: Span) -> Iterable[tuple[str, float]]:
+        """The reasons within a gap; the first that applies counts."""
+        rest = [gap]
+        for name, spans in self._reasons:
+            left = [each for span in rest for each in gaps(spans, span)]
+            if time := total(rest) - total(left):
+                yield name, time
+            rest = left
+        yield "host: Python, outside of operators", total(rest)
+
+
+def launches_of(trace: Trace) -> dict[int | None, Event]:
+    """The runtime call that started each kernel or copy, by correlation."""
+    return {
+        correlation(each): each
+        for each in trace.host
+        if each.kind == "launch"
+        and any(word in each.name.lower() for word in LAUNCHES)
+        and correlation(each) is not None
+    }
+
+
+def correlation(event: Event | None) -> int | None:
+    """The number that a kernel or copy shares with the call that started it."""
+    value = None if event is None else event.args.get("correlation")
+    return value if isinstance(value, int) else None

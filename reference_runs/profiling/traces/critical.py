@@ -1,0 +1,174 @@
+"""The critical path of a trace: the chain of work, each waiting for the one before, to its end.
+
+The path is walked backwards. A kernel starts when the kernel before it on its stream has ended,
+when a kernel of another stream that it waits for has ended, or when the host has launched it: the
+last of these is its cause. The host itself waits for the device in synchronizing calls. All threads
+of the host are taken as one. The segments cover the analyzed time without gaps.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from podium.reference_runs.profiling.spans import gaps, overlap, total
+from podium.reference_runs.profiling.traces.breakdown import (
+    SHORT,
+    WAITS,
+    HostActivity,
+    correlation,
+    launches_of,
+    named,
+    work_of,
+)
+from podium.reference_runs.profiling.traces.report import NamedTime, PathWork
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from podium.reference_runs.profiling.traces.events import Event, Trace
+
+MOST = 10
+"""Rows of the longest work on the path."""
+
+
+class Segment(NamedTuple):
+    """A part of the path: its kind, the name of the work, and its microseconds."""
+
+    kind: str
+    name: str
+    time: float
+
+
+def critical_path(trace: Trace) -> list[Segment]:
+    """The segments of the path, the last one first."""
+    if trace.device:
+        return [*_Walk(trace).segments()]
+    return [*_on_host(trace)]
+
+
+def summarized(
+    segments: list[Segment], steps: int
+) -> tuple[tuple[NamedTime, ...], tuple[PathWork, ...]]:
+    """The path by kind of work, and its longest work."""
+    kinds: dict[str, float] = defaultdict(float)
+    works: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for each in segments:
+        kinds[each.kind] += each.time
+        works[each.kind, each.name].append(each.time)
+    longest = sorted(works.items(), key=lambda item: -sum(item[1]))[:MOST]
+    rows = [
+        PathWork(kind=kind, name=name, ms=sum(times) / steps / 1000, segments=len(times))
+        for (kind, name), times in longest
+    ]
+    return tuple(sorted(named(kinds, steps), key=lambda each: -each.ms)), tuple(rows)
+
+
+def _on_host(trace: Trace) -> Iterator[Segment]:
+    """A trace without a device: the work of the CPU, in the order of its time."""
+    work = work_of(trace)
+    exposed = total(work.communication) - overlap(work.communication, work.computing)
+    yield Segment("computing", "operators", total(work.computing))
+    if exposed:
+        yield Segment("communication", "exposed", exposed)
+    host = HostActivity(trace)
+    for span in gaps(work.busy, trace.window):
+        for name, time in host.within(span):
+            if time > 0:
+                yield Segment("host", name.removeprefix("host: "), time)
+
+
+class _Walk:
+    """The walk from the end of a trace to its begin."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._begin, self._end = trace.window
+        self._host = HostActivity(trace)
+        self._launches = launches_of(trace)
+        self._ended = sorted(trace.device, key=lambda each: each.end)
+        self._ends = [each.end for each in self._ended]
+        streams: dict[tuple[str, str], list[Event]] = defaultdict(list)
+        for each in self._ended:
+            streams[each.lane].append(each)
+        self._streams = streams
+        self._stream_ends = {lane: [each.end for each in row] for lane, row in streams.items()}
+        self._waits = sorted(
+            (
+                each
+                for each in trace.host
+                if each.kind == "launch" and any(word in each.name.lower() for word in WAITS)
+            ),
+            key=lambda each: each.end,
+        )
+        self._wait_ends = [each.end for each in self._waits]
+
+    def segments(self) -> Iterator[Segment]:
+        """The path, the last segment first."""
+        at, kernel = self._end, self._last(self._end)
+        if kernel is not None and kernel.end < at:
+            kernel = None  # the host works after the last kernel
+        while at > self._begin:
+            if kernel is None:
+                until, kernel = self._before_host(at)
+                yield from self._host_work(until if kernel is None else kernel.end, at, until)
+                at = until if kernel is None else kernel.end
+                continue
+            begin = max(kernel.begin, self._begin)
+            yield Segment(kernel.kind, kernel.name, at - begin)
+            at, cause = begin, self._cause(kernel)
+            yield from self._delay(kernel, cause, at)
+            at, kernel = min(at, cause.end), cause if cause.kind != "launch" else None
+
+    def _before_host(self, at: float) -> tuple[float, Event | None]:
+        """Back to the last call in which the host waited for the device, and its kernel."""
+        index = bisect_right(self._wait_ends, at) - 1
+        while index >= 0:
+            wait = self._waits[index]
+            kernel = self._last(min(wait.end, at))
+            # A call that found the device idle waited for nothing
+            if kernel is not None and kernel.end > wait.begin and kernel.begin < at:
+                return wait.end, kernel
+            index -= 1
+            if wait.end <= self._begin:
+                break
+        return self._begin, None
+
+    def _host_work(self, begin: float, end: float, waited: float) -> Iterator[Segment]:
+        """The host's work, and the end of its waiting for the device."""
+        begin, waited = max(begin, self._begin), max(min(waited, end), self._begin)
+        for name, time in self._host.within((waited, end)):
+            if time > 0:
+                yield Segment("host", name.removeprefix("host: "), time)
+        if begin < waited:
+            yield Segment("host", "return from a synchronizing call", waited - begin)
+
+    def _last(self, at: float) -> Event | None:
+        index = bisect_right(self._ends, at) - 1
+        return self._ended[index] if index >= 0 else None
+
+    def _cause(self, kernel: Event) -> Event:
+        """The work or the launch whose end let a kernel start; the host if it is unknown."""
+        launch = self._launches.get(correlation(kernel))
+        ends = self._stream_ends[kernel.lane]
+        index = bisect_right(ends, kernel.begin) - 1
+        before = self._streams[kernel.lane][index] if index >= 0 else None
+        other = self._last(kernel.begin)
+        causes = [each for each in (launch, before) if each is not None]
+        cause = max(causes, key=lambda each: each.end, default=None)
+        # A kernel of another stream is the cause if it ended right before the start
+        late = cause is None or kernel.begin - cause.end > SHORT
+        if late and other is not None and kernel.begin - other.end <= SHORT:
+            return other
+        return cause or kernel._replace(kind="launch", end=kernel.begin)
+
+    def _delay(self, kernel: Event, cause: Event, at: float) -> Iterator[Segment]:
+        """The time from the cause of a kernel to its start."""
+        begin = max(cause.end, self._begin)
+        if begin >= at:
+            return
+        if cause.kind == "launch":
+            yield Segment("launch", "from the call to the start of the kernel", at - begin)
+        else:
+            kind = "gap" if at - begin <= SHORT else "dependency"
+            yield Segment(kind, f"before {kernel.name}", at - begin)

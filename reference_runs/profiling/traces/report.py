@@ -1,0 +1,140 @@
+"""The analysis of traces as data: the JSON of `podium profile read`, and a part of profiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FORMAT = 1
+"""Incremented when a field is renamed or changes its meaning; new fields do not count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedTime:
+    """Milliseconds per step with a name: a part of the time, a cause, a kind of work."""
+
+    name: str
+    ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathWork:
+    """Work on the critical path, in milliseconds per step and segments of all steps."""
+
+    kind: str
+    name: str
+    ms: float
+    segments: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launches:
+    """The launches of device work: calls per step, and delays from the call to the start."""
+
+    per_step: float
+    median_delay_us: float
+    longest_delay_us: float
+    short: float
+    """Fraction of the kernels that are shorter than the call that launched them."""
+    longest_queue: int
+    """Maximum number of launched kernels that had not started."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelTime:
+    """A kernel, or an operator on a CPU: milliseconds and calls per step."""
+
+    name: str
+    ms: float
+    calls: float
+    share: float
+    """Fraction of the time of all kernels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedOperator:
+    """A product, convolution or attention with one set of input shapes, per step."""
+
+    name: str
+    shapes: str
+    ms: float
+    calls: float
+    flop: float
+
+    @property
+    def rate(self) -> float | None:
+        """FLOP/s; None without time."""
+        return self.flop / self.ms * 1000 if self.ms else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequence:
+    """Consecutive kernels of a stream that occur often; milliseconds per step."""
+
+    kernels: tuple[str, ...]
+    calls: float
+    ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankTrace:
+    """One rank's trace; times in milliseconds per step."""
+
+    file: str
+    rank: int
+    ranks: int
+    steps: int
+    """The marked steps; 1 for the whole trace if none are marked."""
+    marked: bool
+    step_ms: float
+    on_device: bool
+    """Whether a device did the work, not the CPU."""
+    parts: tuple[NamedTime, ...]
+    """Times that add up to the step, and `communication, overlapped`."""
+    idle: tuple[NamedTime, ...]
+    """The idle time by cause."""
+    critical: tuple[NamedTime, ...]
+    """The critical path by kind of work; it adds up to the step."""
+    path: tuple[PathWork, ...]
+    """The longest work on the critical path."""
+    launches: Launches | None
+    kernels: tuple[KernelTime, ...]
+    counted: tuple[CountedOperator, ...]
+    sequences: tuple[Sequence, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collective:
+    """One kind of collective across ranks; times in milliseconds per call.
+
+    A collective ends at the same time on all ranks, so that the rank with the shortest call joined
+    last: its time is the transfer, and the rest of the longest call is skew. This needs no common
+    clock.
+    """
+
+    name: str
+    group: str
+    calls: int
+    """Calls in all steps that every rank has."""
+    bytes: float | None
+    """Bytes per call and rank; None if the trace does not contain them."""
+    ms: float
+    """Mean over calls and ranks."""
+    transfer_ms: float
+    skew_ms: float
+    longest_skew_ms: float
+    last_rank: int
+    """The rank that joined last most often."""
+    last_share: float
+    """Fraction of the calls in which it joined last."""
+    bus_bytes_per_s: float | None
+    """Bytes per second on each link of a ring; None if bytes are unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceReport:
+    """Traces of the ranks of one program."""
+
+    format: int = FORMAT
+    ranks: tuple[RankTrace, ...]
+    collectives: tuple[Collective, ...] = ()
+    notes: tuple[str, ...] = ()
