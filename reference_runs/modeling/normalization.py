@@ -41,7 +41,7 @@ class GroupNormedBatch(nn.BatchNorm2d):
         The moments are over all `elements` of a channel, of which `x_BCHW` may have a part.
         """
         means, variances, parts = [], [], []
-        splits = (torch.split(tensor, self.span) for tensor in (x_BCHW, *moments))
+        splits = (torch.split(each, self.span) for each in (x_BCHW, *moments))
         for x, of_images, inside in zip(*splits, strict=True):
             mean = of_images.mean(0)
             variance = (inside + (of_images - mean) ** 2).mean(0)
