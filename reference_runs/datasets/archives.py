@@ -66,10 +66,10 @@ def members(archive: Path) -> Iterator[Member]:
     """The files of an uncompressed archive, in its order; raises DataMissing."""
     try:
         with tarfile.open(archive, "r:") as opened:
-            for each in opened:
-                if each.isfile():
-                    name = each.name.rpartition("/")[2]
-                    yield Member(archive, name, each.offset_data, each.size)
+            for member in opened:
+                if member.isfile():
+                    name = member.name.rpartition("/")[2]
+                    yield Member(archive, name, member.offset_data, member.size)
                 # Otherwise tarfile keeps each header until the end: gigabytes for ImageNet
                 opened.members = []  # type: ignore[attr-defined]
     except (OSError, tarfile.TarError) as error:

@@ -139,7 +139,7 @@ def _fresh(folder: Path) -> Path:
 def _collect(folders: Sequence[Path], whole: Path) -> None:
     """Move the files of the pieces into one folder; files moved by an earlier call are skipped."""
     for folder in folders:
-        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        for path in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
             final = whole / path.relative_to(folder)
             final.parent.mkdir(parents=True, exist_ok=True)
             if final.exists():

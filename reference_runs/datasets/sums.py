@@ -36,31 +36,31 @@ def read_sums(path: Path) -> list[Sum]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise DataMissing(f"{path} cannot be read: {error}") from None
-    return [_parsed(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
+    return [_parsed(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def _parsed(path: Path, at: int, line: str) -> Sum:
+def _parsed(path: Path, number: int, line: str) -> Sum:
     digits, _, name = line.strip().partition(" ")
     # A star marks a file that was read in binary mode, which changes nothing here
     name = name.lstrip().removeprefix("*").removeprefix("./")
     usual = len(digits) in KINDS and set(digits.lower()) <= set("0123456789abcdef")
     if not usual or not name or os.path.isabs(name) or ".." in name.split("/"):
-        raise DataMissing(f"{path}:{at} is not a checksum followed by a path below the folder")
+        raise DataMissing(f"{path}:{number} is not a checksum followed by a path below the folder")
     return Sum(name, digits.lower())
 
 
 def differences(folder: Path, sums: Iterable[Sum], watch: Callable[[Sum], object]) -> Iterator[str]:
     """A message for each file that is missing or differs; all files are read."""
-    for each in sums:
-        path = folder / each.path
+    for entry in sums:
+        path = folder / entry.path
         try:
-            found = digest(path, each.kind)
+            actual = digest(path, entry.kind)
         except OSError as error:
             yield f"{path} cannot be read: {error.strerror}"
         else:
-            if found != each.digits:
-                yield f"{path} has the {each.kind} checksum {found}; expected {each.digits}"
-        watch(each)
+            if actual != entry.digits:
+                yield f"{path} has the {entry.kind} checksum {actual}; expected {entry.digits}"
+        watch(entry)
 
 
 def digest(path: Path, kind: str = "sha256") -> str:

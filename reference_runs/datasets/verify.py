@@ -65,14 +65,14 @@ class Verified:
     @property
     def faults(self) -> list[str]:
         """All faults, one line each."""
-        found = [self.unopened] if self.unopened else []
+        messages = [self.unopened] if self.unopened else []
         for part in self.parts:
-            found += part.faults
+            messages += part.faults
             if part.faulty > len(part.faults) == MOST_FAULTS:
-                found.append(
+                messages.append(
                     f"{part.name}: {part.faulty} samples are faulty, {MOST_FAULTS} of them shown"
                 )
-        return found + (self.sums.faults if self.sums else [])
+        return messages + (self.sums.faults if self.sums else [])
 
     @property
     def usable(self) -> bool:
@@ -82,40 +82,40 @@ class Verified:
 
 def verified(
     request: RunRequest,
-    how: tuple[int | None, int],
+    reading: tuple[int | None, int],
     listed: Path | None,
     watch: Callable[[SplitReport], object],
 ) -> Verified:
     """Open a dataset, count and read its samples, and compare its files with their checksums.
 
-    how: number of samples to read from each part, evenly spread (None: all), and number of worker
-    processes. listed: checksums; None for the file in the folder. `watch` is called with a part
-    from time to time. Raises DataMissing if the list of checksums cannot be read.
+    reading: number of samples to read from each part, evenly spread (None: all), and number of
+    worker processes. listed: checksums; None for the file in the folder. `watch` is called with a
+    part from time to time. Raises DataMissing if the list of checksums cannot be read.
     """
     folder = request.setting.data
     assert folder is not None
     checksums = listed or (folder / NAME if (folder / NAME).is_file() else None)
-    found = Verified(request.benchmark.name, [], None)
+    result = Verified(request.benchmark.name, [], None)
     if checksums is not None:
         sums = read_sums(checksums)
         wrong = [*differences(folder, sums, lambda _: None)]
-        found.sums = Sums(str(checksums), len(sums), wrong)
+        result.sums = Sums(str(checksums), len(sums), wrong)
     try:
         for name, data in _opened(request).items():
-            found.parts.append(part := SplitReport(name, len(data)))
-            _read_part(part, data, how, watch)
+            result.parts.append(part := SplitReport(name, len(data)))
+            _read_part(part, data, reading, watch)
     except DataMissing as error:
-        found.unopened = str(error)
-    return found
+        result.unopened = str(error)
+    return result
 
 
 def _read_part(
     part: SplitReport,
     data: Any,
-    how: tuple[int | None, int],
+    reading: tuple[int | None, int],
     watch: Callable[[SplitReport], object],
 ) -> None:
-    most, workers = how
+    most, workers = reading
     if hasattr(data, "check"):
         data.check()
     if hasattr(data, "set_epoch"):
@@ -153,7 +153,7 @@ def _spread(count: int, most: int | None) -> Sequence[int]:
 
 def _read(data: Any, indices: Sequence[int], workers: int) -> Iterator[tuple[int, list[str]]]:
     """The number of samples in each batch of reads, and the messages of the faulty ones."""
-    batches = ([*indices[at : at + AT_ONCE]] for at in range(0, len(indices), AT_ONCE))
+    batches = ([*indices[begin : begin + AT_ONCE]] for begin in range(0, len(indices), AT_ONCE))
     yield from DataLoader(
         _Tried(data), batch_sampler=batches, num_workers=workers, collate_fn=_unchanged
     )

@@ -49,9 +49,9 @@ class Clicks(torch.utils.data.Dataset[Any]):
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
         """Dense features (B, 13), ids per table (B, ids), labels (B,)."""
-        at = np.asarray(indices)
-        dense, labels = torch.from_numpy(self.dense[at]), torch.from_numpy(self.labels[at])
-        return dense, [torch.from_numpy(table[at]) for table in self.ids], labels
+        rows = np.asarray(indices)
+        dense, labels = torch.from_numpy(self.dense[rows]), torch.from_numpy(self.labels[rows])
+        return dense, [torch.from_numpy(table[rows]) for table in self.ids], labels
 
 
 class ClickModel:
@@ -63,15 +63,17 @@ class ClickModel:
         self.direction = rng.normal(size=3).astype(np.float32)
         # A few ids are frequent and most are rare, as in real click logs.
         popular = [rng.permutation(1.0 / np.arange(1, count + 1)) for count in rows]
-        self.cumulative = [np.cumsum(each) / each.sum() for each in popular]
+        self.cumulative = [np.cumsum(weights) / weights.sum() for weights in popular]
 
     def draw(self, count: int, ids: tuple[int, ...], seed: Sequence[int]) -> Clicks:
         """Draw `count` samples; `ids` has the number of ids per table."""
         rng = np.random.default_rng(seed)
         dense = rng.exponential(size=(count, DENSE_FEATURES)).astype(np.float32)
         bags = [
-            np.searchsorted(cumulative, rng.random((count, each)), side="right").astype(np.int32)
-            for cumulative, each in zip(self.cumulative, ids, strict=True)
+            np.searchsorted(cumulative, rng.random((count, bag_size)), side="right").astype(
+                np.int32
+            )
+            for cumulative, bag_size in zip(self.cumulative, ids, strict=True)
         ]
         labels = rng.random(count) < 1 / (1 + np.exp(-self._log_odds(dense, bags)))
         return Clicks(np.log1p(dense), bags, labels.astype(np.float32))
@@ -109,7 +111,7 @@ class ClickPrediction(Ranking[K]):
     def largest_batch(self) -> Batch:
         """A synthetic batch: the click model at full size takes as much memory as the tables."""
         count, config = self.micro_batch_size, self.config
-        ids = [torch.zeros(count, each, dtype=torch.int64) for each in config.ids]
+        ids = [torch.zeros(count, bag_size, dtype=torch.int64) for bag_size in config.ids]
         return torch.zeros(count, DENSE_FEATURES), ids, torch.zeros(count)
 
     def order(self, epoch: int) -> Sequence[int]:
@@ -126,6 +128,6 @@ class ClickPrediction(Ranking[K]):
     def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Log odds and labels of a batch of samples."""
         dense, ids, label = batch
-        near = [each.to(self.device, non_blocking=True) for each in ids]
+        near = [table_ids.to(self.device, non_blocking=True) for table_ids in ids]
         odds = model(dense.to(self.device, non_blocking=True), near)
         return odds.float(), label.to(self.device, non_blocking=True)

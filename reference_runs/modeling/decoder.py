@@ -135,7 +135,7 @@ class Stack(nn.Module):
     ) -> list[Tensor]:
         """Apply a function to slices of the tokens, so that few logits exist at once."""
         flat = x_BLD.flatten(0, 1), targets_BL.flatten()
-        slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
+        slices = zip(*(torch.split(tensor, SLICE) for tensor in flat), strict=True)
         return [self.checkpointed(part, x, t, *more) for x, t in slices]
 
     def positions(self, length: int, device: torch.device) -> Tensor:

@@ -40,8 +40,8 @@ class DrawnSamples(torch.utils.data.Dataset[B]):
 
     def __getitems__(self, indices: Sequence[int]) -> B:
         """Samples by index."""
-        each = (self.sample(at, chances(self._seed, self._epoch, at)) for at in indices)
-        rows = zip(*each, strict=True)
+        samples = (self.sample(index, chances(self._seed, self._epoch, index)) for index in indices)
+        rows = zip(*samples, strict=True)
         return self._batch(*(torch.from_numpy(np.stack(row)) for row in rows))
 
     def sample(self, index: int, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
@@ -90,8 +90,8 @@ class Steps:
         Sampling of Diffusion Models", 2022.
         """
         kept, lost = (
-            each.to(clean)[step_B.to(clean.device), None, None, None]
-            for each in (self.kept, self.lost)
+            factor.to(clean)[step_B.to(clean.device), None, None, None]
+            for factor in (self.kept, self.lost)
         )
         return kept * clean + lost * noise, kept * noise - lost * clean
 
@@ -108,8 +108,8 @@ class Steps:
         places = range(1, self.count, self.count // steps)
         x = start
         # The last step goes to the first time of all, which has hardly any noise
-        for at, before in zip(reversed(places), [*reversed(places[:-1]), 0], strict=True):
-            v = predict(x, at)
-            clean, noise = kept[at] * x - lost[at] * v, lost[at] * x + kept[at] * v
+        for step, before in zip(reversed(places), [*reversed(places[:-1]), 0], strict=True):
+            v = predict(x, step)
+            clean, noise = kept[step] * x - lost[step] * v, lost[step] * x + kept[step] * v
             x = kept[before] * clean + lost[before] * noise
         return x

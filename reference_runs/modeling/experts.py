@@ -51,8 +51,8 @@ def grouped(x_TI: Tensor, weight_EIO: Tensor, sizes_E: Tensor) -> Tensor:
         x_TI, weight_EIO = x_TI.to(dtype), weight_EIO.to(dtype)
     if _can_be_grouped(weight_EIO):
         return F.grouped_mm(x_TI, weight_EIO, offs=sizes_E.cumsum(0, dtype=torch.int32))
-    found: Tensor = _one_by_one(x_TI, weight_EIO, sizes_E)
-    return found
+    product: Tensor = _one_by_one(x_TI, weight_EIO, sizes_E)
+    return product
 
 
 # Sizes are Python numbers that vary: compilation would create a graph for many of them

@@ -65,11 +65,11 @@ def _fits(layer: nn.Module) -> bool:
 @contextmanager
 def _errors_only(*loggers: str) -> Iterator[None]:
     """Suppress warnings, such as those about torchao kernels that are not needed here."""
-    levels = {each: each.level for each in map(logging.getLogger, loggers)}
-    for each in levels:
-        each.setLevel(logging.ERROR)
+    levels = {logger: logger.level for logger in map(logging.getLogger, loggers)}
+    for logger in levels:
+        logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        for each, level in levels.items():
-            each.setLevel(level)
+        for logger, level in levels.items():
+            logger.setLevel(level)

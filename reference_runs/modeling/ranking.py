@@ -77,7 +77,7 @@ class Ranking(Task[C]):
         """
         count, size, ranks = len(self.evaluation), self.evaluation_batch_size, self.ranks
         begins = ranks.share(range(0, count, size))
-        mine: list[Sequence[int]] = [range(at, min(at + size, count)) for at in begins]
+        mine: list[Sequence[int]] = [range(begin, min(begin + size, count)) for begin in begins]
         if ranks.mesh is not None:
             mine += [()] * (math.ceil(count / (size * ranks.world)) - len(mine))
         for some in mine:

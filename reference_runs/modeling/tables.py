@@ -29,12 +29,15 @@ class Tables(nn.ModuleList):
         numbers: indices of the tables that the ids belong to; all tables by default.
         """
         asked = dict(zip(numbers or range(len(self)), ids, strict=True))
-        found: dict[int, Tensor] = {}
-        large = [at for at in asked if at in self.large]
+        large_sums: dict[int, Tensor] = {}
+        large = [index for index in asked if index in self.large]
         if self.look_up is not None and large:
-            sums = self.look_up([self[at] for at in large], [asked[at] for at in large])
-            found = dict(zip(large, sums, strict=True))
-        return [found[at] if at in found else self[at](each) for at, each in asked.items()]
+            sums = self.look_up([self[index] for index in large], [asked[index] for index in large])
+            large_sums = dict(zip(large, sums, strict=True))
+        return [
+            large_sums[index] if index in large_sums else self[index](table_ids)
+            for index, table_ids in asked.items()
+        ]
 
 
 def table(rows: int, width: int, sparse: bool) -> nn.EmbeddingBag:

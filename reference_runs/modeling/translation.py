@@ -56,7 +56,7 @@ class Pairs:
     def shuffled(self, seed: int) -> Pairs:
         """The same sentences with wrong translations."""
         order = np.random.default_rng(seed).permutation(len(self))
-        return Pairs(self.source, [self.target[at] for at in order], self.text)
+        return Pairs(self.source, [self.target[index] for index in order], self.text)
 
 
 def padded(sentences: Sequence[NDArray[np.int32]]) -> Tensor:
@@ -240,8 +240,8 @@ class Translation(Task[T]):
         translated: list[tuple[int, str]] = []
         for indices in self.ranks.batches_of(by_length, EVALUATION_BATCH):
             source_BS = self.evaluation.__getitems__(indices)[0].to(self.device)
-            found = self.translate(model, source_BS)
-            texts = (self.evaluation.text(ids) for ids in found)
+            translations = self.translate(model, source_BS)
+            texts = (self.evaluation.text(ids) for ids in translations)
             translated += zip(indices, texts, strict=True)
         everything = dict(pair for part in self.ranks.gather(translated) for pair in part)
         hypotheses = [everything[index] for index in range(len(self.evaluation))]

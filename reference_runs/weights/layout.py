@@ -65,9 +65,9 @@ def _layers(**names: str) -> dict[str, Source]:
     """Entries for tensors that each layer has, by our name with `__` for a dot."""
     return {
         f"blocks.{{n}}.{ours.replace('__', '.')}": Source(
-            tuple(f"model.layers.{{n}}.{name}" for name in theirs.split())
+            tuple(f"model.layers.{{n}}.{name}" for name in published.split())
         )
-        for ours, theirs in names.items()
+        for ours, published in names.items()
     }
 
 
@@ -135,10 +135,10 @@ GPT2 = {
     "norm.bias": Source(("transformer.ln_f.bias",)),
     **{
         f"blocks.{{n}}.{ours}.{kind}": Source(
-            (f"transformer.h.{{n}}.{theirs}.{kind}",),
-            transposed=kind == "weight" and not theirs.startswith("ln"),
+            (f"transformer.h.{{n}}.{published}.{kind}",),
+            transposed=kind == "weight" and not published.startswith("ln"),
         )
-        for ours, theirs in _GPT2_PARTS.items()
+        for ours, published in _GPT2_PARTS.items()
         for kind in ("weight", "bias")
     },
 }
@@ -176,26 +176,28 @@ def deepseek(layers: int, dense: int, experts: int) -> Layout:
     layout = _ENDS | {ours: Source((f"{ahead}.{name}",)) for ours, name in rows.items()}
     for layer in range(dense):
         layout |= _deepseek_layer(f"blocks.{layer}", f"model.layers.{layer}", "mlp")
-    for ours, theirs in (("blocks.{n}", "model.layers.{n}"), ("ahead.block", ahead)):
-        layout |= _deepseek_layer(ours, theirs, "mlp.shared_experts")
-        at = [f"{theirs}.mlp.experts.{expert}" for expert in range(experts)]
-        both = tuple(f"{each}.{part}_proj.weight" for each in at for part in ("gate", "up"))
-        mixture, gate = f"{ours}.mixture", f"{theirs}.mlp.gate"
+    for ours, published in (("blocks.{n}", "model.layers.{n}"), ("ahead.block", ahead)):
+        layout |= _deepseek_layer(ours, published, "mlp.shared_experts")
+        prefixes = [f"{published}.mlp.experts.{expert}" for expert in range(experts)]
+        both = tuple(
+            f"{prefix}.{part}_proj.weight" for prefix in prefixes for part in ("gate", "up")
+        )
+        mixture, gate = f"{ours}.mixture", f"{published}.mlp.gate"
         layout |= {
             f"{mixture}.router.weight": Source((f"{gate}.weight",)),
             f"{mixture}.correction": Source((f"{gate}.e_score_correction_bias",)),
             f"{mixture}.experts.gate_up": Source(both, experts=experts),
             f"{mixture}.experts.down": Source(
-                tuple(f"{each}.down_proj.weight" for each in at), experts=experts
+                tuple(f"{prefix}.down_proj.weight" for prefix in prefixes), experts=experts
             ),
         }
     return layout
 
 
-def _deepseek_layer(ours: str, theirs: str, ffn: str) -> Layout:
+def _deepseek_layer(ours: str, published: str, ffn: str) -> Layout:
     parts = {f"ffn.{part}.weight": f"{ffn}.{part}_proj.weight" for part in ("gate", "up", "down")}
     rows = (_LATENT | parts).items()
-    return {f"{ours}.{mine}": Source((f"{theirs}.{name}",)) for mine, name in rows}
+    return {f"{ours}.{mine}": Source((f"{published}.{name}",)) for mine, name in rows}
 
 
 _LAYER = re.compile(r"(?<=^blocks\.)\d+(?=\.)")
@@ -205,6 +207,6 @@ def source(layout: Layout, name: str) -> Source | None:
     """The source of a model's tensor; None if the layout has no such tensor."""
     if name in layout:  # also a layer that differs from the others
         return layout[name]
-    found = _LAYER.search(name)
+    match = _LAYER.search(name)
     row = layout.get(_LAYER.sub("{n}", name))
-    return row and row.at(found[0] if found else "")
+    return row and row.at(match[0] if match else "")

@@ -45,7 +45,7 @@ class Published(Mapping[str, "Tensor"]):
     def __getitem__(self, name: str) -> Tensor:
         row = self._sources[name]
         self._check_joinable(row)
-        return row.joined([self._file(each).get_tensor(each) for each in row.published])
+        return row.joined([self._file(tensor).get_tensor(tensor) for tensor in row.published])
 
     def shape(self, name: str) -> tuple[int, ...]:
         """A tensor's shape, without reading its values."""
@@ -53,7 +53,7 @@ class Published(Mapping[str, "Tensor"]):
         return row.shape(self._shapes(row))
 
     def _shapes(self, row: Source) -> list[tuple[int, ...]]:
-        return [tuple(self._file(each).get_slice(each).get_shape()) for each in row.published]
+        return [tuple(self._file(tensor).get_slice(tensor).get_shape()) for tensor in row.published]
 
     def _check_joinable(self, row: Source) -> None:
         """Raise DataMissing if the parts of one tensor have rows of different lengths."""
@@ -73,10 +73,10 @@ class Published(Mapping[str, "Tensor"]):
         name = self._files[tensor]
         if name not in self._open:
             self._open[name] = _opened(self.folder / name)
-        found = self._open[name]
-        if tensor not in found.keys():  # noqa: SIM118 - a safetensors file is not a mapping
+        file = self._open[name]
+        if tensor not in file.keys():  # noqa: SIM118 - a safetensors file is not a mapping
             raise DataMissing(f"{self.folder / name} has no tensor {tensor}, but {INDEX} lists it")
-        return found
+        return file
 
 
 def _places(folder: Path) -> dict[str, str]:

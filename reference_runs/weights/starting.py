@@ -20,10 +20,10 @@ FOLDER, FILE = "base", "base.pt"
 def published_weights(path: Path) -> dict[str, Tensor]:
     """The weights of a published model, read lazily; raises DataMissing."""
     # Memory-mapped: hundreds of gigabytes need not fit in memory together with the model
-    found = saved_tensors(path, "weights", mapped=True)
-    if not isinstance(found, dict):
+    weights = saved_tensors(path, "weights", mapped=True)
+    if not isinstance(weights, dict):
         raise DataMissing(f"{path}: expected a mapping from names to tensors")
-    return found
+    return weights
 
 
 def start_path(folder: Path) -> Path:
@@ -66,7 +66,7 @@ def fitting(weights: Mapping[str, Tensor], name: str, shape: tuple[int, ...], pa
     if name not in weights:
         raise DataMissing(f"{path} has no tensor {name}")
     # The shape of published weights is available without reading values
-    found = weights.shape(name) if isinstance(weights, Published) else tuple(weights[name].shape)
-    if found != shape:
-        raise DataMissing(f"{path}: {name} has shape {found}; expected {shape}")
+    actual = weights.shape(name) if isinstance(weights, Published) else tuple(weights[name].shape)
+    if actual != shape:
+        raise DataMissing(f"{path}: {name} has shape {actual}; expected {shape}")
     return weights[name]

@@ -45,8 +45,8 @@ def _train(config: Config) -> dict[str, Tensor]:
     schedule = torch.optim.lr_scheduler.OneCycleLR(adam, RATE, STEPS, pct_start=0.1)
     data = pairs(language(config), config, STEPS * BATCH, np.random.default_rng(LANGUAGE_SEED))
     for step in range(STEPS):
-        *given, targets, unrelated = data.__getitems__(range(step * BATCH, (step + 1) * BATCH))
-        words, relation = model(*given)
+        *inputs, targets, unrelated = data.__getitems__(range(step * BATCH, (step + 1) * BATCH))
+        words, relation = model(*inputs)
         loss = F.cross_entropy(words.flatten(0, 1), targets.flatten())
         loss = loss + F.cross_entropy(relation, unrelated)
         loss.backward()  # type: ignore[no-untyped-call]

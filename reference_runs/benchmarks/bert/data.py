@@ -66,16 +66,18 @@ def pairs(language: Language, config: Bert, count: int, rng: np.random.Generator
     unrelated = rng.integers(0, 2, count)
     others = np.roll(sentences[:, first:], 1, axis=0)
     second = np.where(unrelated[:, None] == 1, others, sentences[:, first:])
-    begins, ends = (np.full((count, 1), each) for each in (begin, separator))
+    begins, ends = (np.full((count, 1), token) for token in (begin, separator))
     tokens = np.concatenate((begins, sentences[:, :first], ends, second, ends), axis=1)
     segments = np.broadcast_to(np.arange(length) > first + 1, tokens.shape).astype(np.int64)
     places = np.delete(np.arange(length), (0, first + 1, length - 1))
     chosen = rng.permuted(np.tile(places, (count, 1)), axis=1)
     positions = np.sort(chosen[:, : config.max_predictions_per_seq], axis=1)
     rows = np.arange(count)[:, None]
-    targets, how = tokens[rows, positions], rng.random(positions.shape)
+    targets, draws = tokens[rows, positions], rng.random(positions.shape)
     other = rng.integers(0, words, positions.shape)
-    tokens[rows, positions] = np.where(how < MASKED, mask, np.where(how < REPLACED, other, targets))
+    tokens[rows, positions] = np.where(
+        draws < MASKED, mask, np.where(draws < REPLACED, other, targets)
+    )
     attended = np.ones_like(tokens, bool)
     return Pairs(tokens, segments, attended, positions, targets, unrelated)
 
@@ -84,9 +86,9 @@ def synthetic(language: Language, config: Bert, seed: int) -> tuple[Pairs, Pairs
     """Training pairs drawn by `seed`, and the evaluation pairs that all seeds share."""
     training = pairs(language, config, config.train_samples, np.random.default_rng([seed, 0xBE]))
     if config.shuffled_labels:
-        *given, targets, unrelated = training.parts
+        *inputs, targets, unrelated = training.parts
         rng = np.random.default_rng([seed, 0xBF])
         shuffled = rng.permuted(targets.reshape(-1)).reshape(targets.shape)
-        training = Pairs(*given, shuffled, rng.permutation(unrelated))
+        training = Pairs(*inputs, shuffled, rng.permutation(unrelated))
     evaluation = pairs(language, config, config.eval_samples, np.random.default_rng(0xBE77))
     return training, evaluation

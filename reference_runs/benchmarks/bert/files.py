@@ -54,16 +54,16 @@ class Files(torch.utils.data.Dataset[Batch]):
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
         """Sequences by index."""
-        at = np.asarray(indices)
-        numbers = np.searchsorted(self._ends, at, side="right")
+        samples = np.asarray(indices)
+        numbers = np.searchsorted(self._ends, samples, side="right")
         begins = np.concatenate(([0], self._ends))[numbers]
-        rows = [self._row(int(n), int(i)) for n, i in zip(numbers, at - begins, strict=True)]
+        rows = [self._row(int(n), int(i)) for n, i in zip(numbers, samples - begins, strict=True)]
         parts = [np.stack(part).astype(np.int64) for part in zip(*rows, strict=True)]
         tokens, segments, attended, positions, words, unrelated = parts
         # Lists of positions are padded with 0, that of the first token, which is never masked
         targets = np.where(positions > 0, words, UNSCORED)
-        found = (tokens, segments, attended > 0, positions, targets, unrelated.reshape(-1))
-        return Batch(*(torch.from_numpy(each) for each in found))
+        arrays = (tokens, segments, attended > 0, positions, targets, unrelated.reshape(-1))
+        return Batch(*(torch.from_numpy(array) for array in arrays))
 
     def _row(self, number: int, row: int) -> list[NDArray[Any]]:
         """A sequence's row of each dataset, whose numbers are in range."""

@@ -61,8 +61,8 @@ class Block(nn.Module):
 
     def forward(self, x_BLD: Tensor, mask_B11L: Tensor) -> Tensor:
         """(B, L, D) to the same; the mask is false for padding."""
-        parts = (each(x_BLD) for each in (self.query, self.key, self.value))
-        q_BHLE, k_BHLE, v_BHLE = (split_heads(each, self.head_width) for each in parts)
+        parts = (layer(x_BLD) for layer in (self.query, self.key, self.value))
+        q_BHLE, k_BHLE, v_BHLE = (split_heads(part, self.head_width) for part in parts)
         rate = self.dropout.p if self.training else 0.0
         y_BHLE = F.scaled_dot_product_attention(q_BHLE, k_BHLE, v_BHLE, mask_B11L, rate)
         x_BLD = self.attention_norm(x_BLD + self.dropout(self.out(joined_heads(y_BHLE))))

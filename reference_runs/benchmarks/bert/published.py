@@ -32,13 +32,13 @@ OF_BLOCK = (
 def published_names(layers: int) -> dict[str, str]:
     """The published name of each tensor of the model."""
     blocks = (
-        (f"blocks.{layer}.{ours}", f"bert/encoder/layer_{layer}/{theirs}", tensors)
+        (f"blocks.{layer}.{ours}", f"bert/encoder/layer_{layer}/{published}", tensors)
         for layer in range(layers)
-        for ours, theirs, tensors in OF_BLOCK
+        for ours, published, tensors in OF_BLOCK
     )
     named = {
-        f"{ours}.{own}": f"{theirs}/{name}".rstrip("/")
-        for ours, theirs, tensors in (*OF_ENDS, *blocks)
+        f"{ours}.{own}": f"{published}/{name}".rstrip("/")
+        for ours, published, tensors in (*OF_ENDS, *blocks)
         for own, name in tensors.items()
     }
     return {**named, "word_bias": "cls/predictions/output_bias"}

@@ -139,7 +139,7 @@ class MaskedWords(Task[Config]):
 
     def _predicted(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor, Batch]:
         """Scores of words and of relations, and the batch on this rank's device."""
-        near = Batch(*(each.to(self.device, non_blocking=True) for each in batch))
+        near = Batch(*(tensor.to(self.device, non_blocking=True) for tensor in batch))
         words, relation = model(near.tokens, near.segments, near.attended, near.positions)
         return words.float(), relation.float(), near
 

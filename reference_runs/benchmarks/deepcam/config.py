@@ -85,12 +85,12 @@ class DeepCam(Config):
 
     def records(self, round_name: str) -> Mapping[str, Any]:
         """All fields that are log keys and apply, and the accumulation under both its names."""
-        found = {
+        fields = {
             name: value
             for name, value in super().records(round_name).items()
             if name not in ONLY_OF or getattr(self, ONLY_OF[name][0]) == ONLY_OF[name][1]
         }
-        return {**found, "gradient_accumulation_frequency": self.gradient_accumulation_frequency}
+        return {**fields, "gradient_accumulation_frequency": self.gradient_accumulation_frequency}
 
 
 def smoke() -> DeepCam:

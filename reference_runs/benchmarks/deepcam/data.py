@@ -49,8 +49,8 @@ def write(config: DeepCam, folder: Path, seed: int) -> None:
 
 def _write(folder: Path, maps: Maps, labels: Labels) -> None:
     folder.mkdir()
-    for number, (each, label) in enumerate(zip(maps, labels, strict=True)):
-        np.save(folder / f"data-{number:05d}.npy", each)
+    for number, (weather_map, label) in enumerate(zip(maps, labels, strict=True)):
+        np.save(folder / f"data-{number:05d}.npy", weather_map)
         np.save(folder / f"label-{number:05d}.npy", label)
 
 
@@ -104,7 +104,8 @@ def _centres(
     centre_x = rng.uniform(6, x.max() - 6, count)
     strength = np.where(rng.random(count) < 0.75, rng.uniform(0.8, 1.2, count), 0)
     scale, up, left, strong = (
-        each.astype(np.float32)[:, None, None] for each in (size, centre_y, centre_x, strength)
+        parameter.astype(np.float32)[:, None, None]
+        for parameter in (size, centre_y, centre_x, strength)
     )
     return (y - up) / scale, (x - left) / scale, strong
 
@@ -157,18 +158,18 @@ class Weather(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         """A map and its classes, with the shape of the first map."""
         label = path.with_name(path.name.replace("data-", "label-", 1))
         try:
-            found, classes = np.load(path), np.load(label)
-            shape = found.shape if path == first else np.load(first, mmap_mode="r").shape
+            weather_map, classes = np.load(path), np.load(label)
+            shape = weather_map.shape if path == first else np.load(first, mmap_mode="r").shape
         except (OSError, ValueError, EOFError) as error:
             raise DataMissing(f"{path} and {label.name} cannot be read: {error}") from None
-        if found.shape != shape or found.shape[2:] != self._low.shape:
+        if weather_map.shape != shape or weather_map.shape[2:] != self._low.shape:
             expected = (*shape[:2], len(self._low))
-            raise DataMissing(f"{path} has shape {found.shape}; expected {expected}")
+            raise DataMissing(f"{path} has shape {weather_map.shape}; expected {expected}")
         if classes.shape != shape[:2]:
             raise DataMissing(f"{label} has shape {classes.shape}; expected {shape[:2]}")
         if not 0 <= classes.min() <= classes.max() < CLASSES:
             raise DataMissing(f"{label} contains classes outside of 0 to {CLASSES - 1}")
-        return found, classes
+        return weather_map, classes
 
 
 EXTREMES = ("minval", "maxval")

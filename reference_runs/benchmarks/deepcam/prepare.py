@@ -33,15 +33,15 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
         maps = sorted((source / part).glob("data-*.h5"))
         if not maps:
             raise DataMissing(f"{source / part} contains no data-*.h5")
-        for number, at in enumerate(range(0, len(maps), AT_ONCE)):
-            some = tuple(maps[at : at + AT_ONCE])
+        for number, begin in enumerate(range(0, len(maps), AT_ONCE)):
+            some = tuple(maps[begin : begin + AT_ONCE])
             pieces.append(Piece(f"{part}-{number:05d}", partial(convert, part, some)))
     return Recipe(pieces, f"{name} of {source.absolute()}, {len(pieces)} pieces")
 
 
 def convert_extremes(source: Path, folder: Path) -> None:
     """Write `stats.npz`; raises DataMissing."""
-    low, high = (each.astype(np.float32) for each in _arrays(source, EXTREMES))
+    low, high = (array.astype(np.float32) for array in _arrays(source, EXTREMES))
     np.savez(folder / "stats.npz", minval=low, maxval=high)
 
 

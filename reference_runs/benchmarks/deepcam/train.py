@@ -107,8 +107,8 @@ class Segmentation(StagedTask[DeepCam]):
         shares = torch.tensor(self.config.class_frequencies, device=self.device)
         scores = model(maps).float()
         # Summed separately: a GPU's own sum of this loss differs from run to run.
-        each = F.cross_entropy(scores, labels, shares**WEIGHT_POWER, reduction="none")
-        return Loss(each.sum() / labels[0].numel(), len(labels))
+        point_losses = F.cross_entropy(scores, labels, shares**WEIGHT_POWER, reduction="none")
+        return Loss(point_losses.sum() / labels[0].numel(), len(labels))
 
     def after_step(self, model: nn.Module, step: int) -> None:
         """Average the running statistics over all ranks, as if one rank had all samples."""
@@ -119,19 +119,21 @@ class Segmentation(StagedTask[DeepCam]):
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             maps, labels = self.evaluation.__getitems__(indices)
-            found = model(maps.to(self.device)).argmax(1)
-            total += overlap(found, labels.to(self.device)).sum()
+            predicted = model(maps.to(self.device)).argmax(1)
+            total += overlap(predicted, labels.to(self.device)).sum()
         return float(self.ranks.sum(total)) / len(self.evaluation)
 
 
-def overlap(found: Tensor, true: Tensor) -> Tensor:
+def overlap(predicted: Tensor, true: Tensor) -> Tensor:
     """Mean intersection over union of each map, (B,); 1 for a class that is in neither."""
-    each = []
+    class_ratios = []
     for number in range(CLASSES):
-        here, there = (part.flatten(1) == number for part in (found, true))
+        here, there = (part.flatten(1) == number for part in (predicted, true))
         both, either = (here & there).sum(1), (here | there).sum(1)
-        each.append(torch.where(either > 0, both / either.clamp(min=1), torch.ones_like(both)))
-    return torch.stack(each).double().mean(0)
+        class_ratios.append(
+            torch.where(either > 0, both / either.clamp(min=1), torch.ones_like(both))
+        )
+    return torch.stack(class_ratios).double().mean(0)
 
 
 TASK = Segmentation

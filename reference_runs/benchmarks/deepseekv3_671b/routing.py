@@ -84,8 +84,10 @@ def correct(
     `everywhere` sums loads over ranks. Only the sign matters, so blocks with recomputation may
     count their tokens twice.
     """
-    mixtures = [each for each in model.modules() if isinstance(each, Balanced)]
-    loads = everywhere(torch.stack([each.load for each in mixtures if each.load is not None]))
+    mixtures = [module for module in model.modules() if isinstance(module, Balanced)]
+    loads = everywhere(
+        torch.stack([mixture.load for mixture in mixtures if mixture.load is not None])
+    )
     for mixture, load_E in zip(mixtures, loads.double(), strict=True):
         mixture.correction += rate * (load_E.mean() - load_E).sign().type_as(mixture.correction)
         mixture.load = None

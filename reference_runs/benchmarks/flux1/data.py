@@ -82,7 +82,7 @@ class SyntheticPairs:
         encoder = TextEncoder(config.text_width, config.pooled_width)
         self._text, self._pooled = encoder.encode(drawings.words)
         nothing = np.full((1, LENGTH), VOCABULARY.index(""))
-        self.empty = Caption(*(each[0] for each in encoder.encode(nothing)))
+        self.empty = Caption(*(rows[0] for rows in encoder.encode(nothing)))
 
     def __len__(self) -> int:
         return len(self._means)

@@ -101,27 +101,27 @@ def _table(path: Path) -> Any:
 def _array(content: Any, where: str, shape: tuple[int, ...]) -> Floats:
     """A row's bfloat16 numbers in single precision."""
     try:
-        found = np.load(io.BytesIO(content), allow_pickle=False)
+        bits = np.load(io.BytesIO(content), allow_pickle=False)
     except (ValueError, TypeError, OSError, EOFError) as error:
         raise DataMissing(f"{where} cannot be read as an array: {error}") from None
-    if found.dtype != np.uint16 or found.shape != shape:
+    if bits.dtype != np.uint16 or bits.shape != shape:
         raise DataMissing(
-            f"{where} is {found.dtype.name} of shape {found.shape}; expected uint16 of {shape}"
+            f"{where} is {bits.dtype.name} of shape {bits.shape}; expected uint16 of {shape}"
         )
     # bfloat16 is the upper half of single precision
-    numbers: Floats = (found.astype(np.uint32) << 16).view(np.float32)
+    numbers: Floats = (bits.astype(np.uint32) << 16).view(np.float32)
     return numbers
 
 
-def _step(found: Any, where: str) -> int:
-    if not isinstance(found, int) or not 0 <= found < TIMES:
-        raise DataMissing(f"{where} {STEP} is {found!r}; expected 0 to {TIMES - 1}")
-    return found
+def _step(step: Any, where: str) -> int:
+    if not isinstance(step, int) or not 0 <= step < TIMES:
+        raise DataMissing(f"{where} {STEP} is {step!r}; expected 0 to {TIMES - 1}")
+    return step
 
 
 def _empty(folder: Path, config: Flux) -> Caption:
     """The encoded empty caption, one row in each file."""
-    found = []
+    rows = []
     for name, shape in zip(EMPTY, shapes(config)[2:], strict=True):
         array = mapped_array(folder / name)
         if array.shape != (1, *shape) or array.dtype.kind != "f":
@@ -129,8 +129,8 @@ def _empty(folder: Path, config: Flux) -> Caption:
                 f"{folder / name} is {array.dtype.name} of shape {array.shape};"
                 f" expected floating-point numbers of {(1, *shape)}"
             )
-        found.append(array[0].astype(np.float32))
-    return Caption(*found)
+        rows.append(array[0].astype(np.float32))
+    return Caption(*rows)
 
 
 def from_files(folder: Path, config: Flux, expected: DatasetSize) -> tuple[Files, Files]:

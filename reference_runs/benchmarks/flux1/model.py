@@ -148,12 +148,12 @@ class DoubleBlock(nn.Module):
             stream.heads(stream.qkv(modulated(x, *part[:2])))
             for (stream, x), part in zip(streams, parts, strict=True)
         ]
-        q, k, v = (torch.cat(each, dim=2) for each in zip(*heads, strict=True))
+        q, k, v = (torch.cat(pair, dim=2) for pair in zip(*heads, strict=True))
         lengths = [text_BTD.shape[1], image_BID.shape[1]]
         attended = torch.split(attend(q, k, v, angles_LN), lengths, dim=1)
         text, image = (
-            stream.finish(x, found, part[2:])
-            for (stream, x), found, part in zip(streams, attended, parts, strict=True)
+            stream.finish(x, attention, part[2:])
+            for (stream, x), attention, part in zip(streams, attended, parts, strict=True)
         )
         return image, text
 

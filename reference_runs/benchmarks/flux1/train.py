@@ -113,8 +113,8 @@ class Flow(Task[Flux]):
             part.to(self.device, non_blocking=True) for part in batch
         )
         noisy, velocity = flowed(latents, noise, times)
-        found: Tensor = model(noisy, text, pooled, times)
-        return (found.float() - velocity).square().mean((1, 2, 3))
+        predicted: Tensor = model(noisy, text, pooled, times)
+        return (predicted.float() - velocity).square().mean((1, 2, 3))
 
     def evaluate(self, model: nn.Module) -> float:
         """The loss averaged over the samples of each time, and then over the times."""

@@ -40,8 +40,8 @@ class Apart(Stream):
         length = self._length
         rows = np.full((len(indices), length + 1), UNSCORED, dtype=np.int64)
         for row, index in zip(rows, indices, strict=True):
-            found = self._file.part(index * length, (index + 1) * length)
-            row[: len(found)] = found
+            tokens = self._file.part(index * length, (index + 1) * length)
+            row[: len(tokens)] = tokens
         whole = torch.from_numpy(rows)
         # An embedding has no row for UNSCORED; any other token works, since attention is causal
         return Batch(whole[:, :-1].clamp(min=0), whole[:, 1:])

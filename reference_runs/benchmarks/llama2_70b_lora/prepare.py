@@ -59,7 +59,7 @@ def _rows(path: Path) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         raise LibraryMissing(
             "pyarrow, which Parquet files require, is not installed: pip install pyarrow"
         ) from None
-    at = 0
+    index = 0
     try:
         with pq.ParquetFile(path) as file:
             absent = [name for name in COLUMNS if name not in file.schema_arrow.names]
@@ -67,24 +67,24 @@ def _rows(path: Path) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
                 raise DataMissing(f"{path} has no column {absent[0]}")
             for batch in file.iter_batches(AT_ONCE, columns=[*COLUMNS]):
                 for row in zip(*(batch.column(name).to_pylist() for name in COLUMNS), strict=True):
-                    yield _row(path, at, *row)
-                    at += 1
+                    yield _row(path, index, *row)
+                    index += 1
     except (OSError, ValueError, ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise DataMissing(f"{path} cannot be read as Parquet: {reason}") from None
 
 
-def _row(path: Path, at: int, ids: Any, labels: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _row(path: Path, index: int, ids: Any, labels: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     try:
         tokens, scored = np.asarray(ids, np.int64), np.asarray(labels, np.int64)
     except (TypeError, ValueError):
-        raise DataMissing(f"{path} has non-integers in row {at}") from None
+        raise DataMissing(f"{path} has non-integers in row {index}") from None
     if tokens.shape != (LENGTH,) or scored.shape != (LENGTH,):
-        raise DataMissing(f"{path} has {tokens.size} tokens in row {at}; expected {LENGTH}")
+        raise DataMissing(f"{path} has {tokens.size} tokens in row {index}; expected {LENGTH}")
     if tokens.min() < 0 or tokens.max() >= 1 << 31:
-        raise DataMissing(f"{path} has an invalid token in row {at}")
+        raise DataMissing(f"{path} has an invalid token in row {index}")
     if ((scored != UNSCORED) & (scored != tokens)).any():
         raise DataMissing(
-            f"{path} has a label in row {at} that is neither its token nor {UNSCORED}"
+            f"{path} has a label in row {index} that is neither its token nor {UNSCORED}"
         )
     return tokens, scored

@@ -81,8 +81,8 @@ class FineTuning(LanguageModel[Llama2Lora]):
 
     def published(self, path: Path, names: Sequence[str]) -> Mapping[str, Tensor]:
         """The base's weights, with one projection for query, key and value."""
-        found = super().published(path, names)
-        return found if path.is_dir() else _fused(dict(found), path)
+        weights = super().published(path, names)
+        return weights if path.is_dir() else _fused(dict(weights), path)
 
     def is_new(self, name: str) -> bool:
         """Whether a tensor belongs to an adapter."""

@@ -85,16 +85,16 @@ def _shards(
     source: Path, part: str, numbers: Sequence[int], count: int, *, subset: bool
 ) -> Iterator[Path]:
     """The files of a part in order; raises DataMissing if one is missing."""
-    found = {path.name: path for path in source.rglob(f"c4-{part}.*.json.gz")}
+    paths = {path.name: path for path in source.rglob(f"c4-{part}.*.json.gz")}
     names = [f"c4-{part}.{number:05d}-of-{count:05d}.json.gz" for number in numbers]
-    missing = [name for name in names if name not in found]
+    missing = [name for name in names if name not in paths]
     if missing and not (subset and len(missing) < len(names)):
         hint = "; --allow-subset accepts the existing ones" if len(missing) < len(names) else ""
         raise DataMissing(
             f"{source} lacks {len(missing)} of {len(names)} shards: {missing[0]} to"
             f" {missing[-1]}{hint}"
         )
-    yield from (found[name] for name in names if name in found)
+    yield from (paths[name] for name in names if name in paths)
 
 
 def tokenise(wanted: Tokenised, folder: Path) -> None:
@@ -130,22 +130,22 @@ def _tokenizer(path: Path) -> Any:
 
 def _texts(shard: Path) -> Iterator[str]:
     """The documents of a shard; raises DataMissing with the line."""
-    at = 0
+    line_number = 0
     try:
         with gzip.open(shard, "rt", encoding="utf-8") as lines:
-            for at, line in enumerate(lines, 1):
-                yield _text(shard, at, line)
+            for line_number, line in enumerate(lines, 1):
+                yield _text(shard, line_number, line)
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataMissing(f"{shard} cannot be read after line {at}: {error}") from None
+        raise DataMissing(f"{shard} cannot be read after line {line_number}: {error}") from None
 
 
-def _text(shard: Path, at: int, line: str) -> str:
+def _text(shard: Path, line_number: int, line: str) -> str:
     try:
         text = json.loads(line)["text"]
     except (ValueError, LookupError, TypeError, RecursionError):
         text = None
     if not isinstance(text, str):
-        raise DataMissing(f"{shard}:{at} is not a JSON object with a text")
+        raise DataMissing(f"{shard}:{line_number} is not a JSON object with a text")
     return text
 
 

@@ -95,7 +95,7 @@ class DrawnScenes:
         """One scene."""
         plain = self.scenes.scene(index)
         bitmaps = self.scenes.bitmaps(index)
-        masks = [_cut(*each, self.points) for each in zip(bitmaps, plain.boxes, strict=True)]
+        masks = [_cut(*pair, self.points) for pair in zip(bitmaps, plain.boxes, strict=True)]
         return MaskedScene(plain.pixels, plain.boxes, plain.classes, np.stack(masks))
 
     def original(self, index: int) -> tuple[int, int, int]:
@@ -115,22 +115,22 @@ class DrawnScenes:
         for index in range(len(self)):
             plain = self.scenes.scene(index)
             encoded = rle.encode(np.asfortranarray(self.scenes.bitmaps(index).transpose(1, 2, 0)))
-            for box, kind, each in zip(plain.boxes, plain.classes, encoded, strict=True):
+            for box, kind, encoding in zip(plain.boxes, plain.classes, encoded, strict=True):
                 notes.append(
                     {
                         "id": len(notes) + 1,
                         "image_id": index,
                         "category_id": self.category(int(kind)),
                         "bbox": [*box[:2].tolist(), *(box[2:] - box[:2]).tolist()],
-                        "segmentation": each,
-                        "area": float(rle.area(each)),
+                        "segmentation": encoding,
+                        "area": float(rle.area(encoding)),
                         "iscrowd": 0,
                     }
                 )
         height, width = self.scenes.pixels.shape[1:3]
-        images = [{"id": at, "height": height, "width": width} for at in range(len(self))]
+        images = [{"id": number, "height": height, "width": width} for number in range(len(self))]
         kinds = sorted({note["category_id"] for note in notes})
-        categories = [{"id": each} for each in kinds]
+        categories = [{"id": category} for category in kinds]
         return {"info": {}, "images": images, "categories": categories, "annotations": notes}
 
 
@@ -150,7 +150,7 @@ def generated(config: MaskRCNN, seed: int) -> tuple[DrawnScenes, DrawnScenes]:
     training, evaluation = (draw(count, config.min_image_size, of) for count, of in counts)
     if config.shuffled_labels:
         training.targets = np.random.default_rng([seed, 0x5FF]).permutation(len(training))
-    return tuple(DrawnScenes(each, config.mask_points) for each in (training, evaluation))  # type: ignore[return-value]
+    return tuple(DrawnScenes(scenes, config.mask_points) for scenes in (training, evaluation))  # type: ignore[return-value]
 
 
 class Scenes(torch.utils.data.Dataset[Batch]):
@@ -177,11 +177,11 @@ class Scenes(torch.utils.data.Dataset[Batch]):
         boxes = np.zeros((len(scenes), most, 4), np.float32)
         classes = np.full((len(scenes), most), -1, np.int64)
         masks = np.zeros((len(scenes), most, points, points), np.uint8)
-        for at, (scene, size) in enumerate(zip(scenes, sizes, strict=True)):
+        for row, (scene, size) in enumerate(zip(scenes, sizes, strict=True)):
             count = len(scene.classes)
-            images[at, : size[0], : size[1]] = scene.pixels
-            boxes[at, :count], classes[at, :count] = scene.boxes, scene.classes
-            masks[at, :count] = scene.masks
+            images[row, : size[0], : size[1]] = scene.pixels
+            boxes[row, :count], classes[row, :count] = scene.boxes, scene.classes
+            masks[row, :count] = scene.masks
         tensors = map(torch.from_numpy, (boxes, classes, masks, np.array(draws, np.int64)))
         whole = torch.from_numpy(images).permute(0, 3, 1, 2)
         return Batch(whole, torch.from_numpy(sizes.astype(np.float32)), *tensors)
@@ -208,7 +208,7 @@ def normalise(images_BCHW: Tensor, sizes_B2: Tensor) -> Tensor:
     """Blue, green and red less their means, from bytes of red, green and blue; 0 outside."""
     means = torch.tensor(MEANS, device=images_BCHW.device)[:, None, None]
     height, width = images_BCHW.shape[2:]
-    y, x = (torch.arange(each, device=images_BCHW.device) for each in (height, width))
+    y, x = (torch.arange(length, device=images_BCHW.device) for length in (height, width))
     rows, columns = y < sizes_B2[:, :1], x < sizes_B2[:, 1:]
     inside = rows[:, None, :, None] & columns[:, None, None]
     return (images_BCHW.flip(1).float() - means) * inside

@@ -95,14 +95,14 @@ class Detector(Network):
     ) -> Tensor | list[Detected]:
         """The loss of each image, (B,), or without objects the detections in each image."""
         limits = self.config.evaluation_candidates, self.config.training_candidates
-        found = self._search(images_BCHW, sizes_B2, limits[objects is not None])
+        search = self._search(images_BCHW, sizes_B2, limits[objects is not None])
         if objects is None:
-            return self._detect(found, sizes_B2)
-        return self._proposal_loss(found, sizes_B2, objects) + self._region_loss(found, objects)
+            return self._detect(search, sizes_B2)
+        return self._proposal_loss(search, sizes_B2, objects) + self._region_loss(search, objects)
 
     def _search(self, images_BCHW: Tensor, sizes_B2: Tensor, candidates: int) -> Searched:
         levels = self.fpn(self.body(images_BCHW))
-        sides = [each.shape[2:] for each in levels]
+        sides = [level.shape[2:] for level in levels]
         places_A4 = anchors(sides, STRIDES, self.config.anchor_sizes).to(sizes_B2)
         parts, ranked, begin = [], [], 0
         for scores, offsets in self.rpn(levels):
@@ -111,13 +111,13 @@ class Detector(Network):
             begin += scores.shape[1]
             boxes = clipped(decode(offsets.detach(), here), sizes_B2)
             ranked.append(best(boxes, scores.detach(), candidates))
-        scores_BA, offsets_BA4 = (torch.cat(each, 1) for each in zip(*parts, strict=True))
-        found = proposals(ranked, self.config.num_image_candidates)
-        return Searched(levels, places_A4, scores_BA, offsets_BA4, found)
+        scores_BA, offsets_BA4 = (torch.cat(tensors, 1) for tensors in zip(*parts, strict=True))
+        regions = proposals(ranked, self.config.num_image_candidates)
+        return Searched(levels, places_A4, scores_BA, offsets_BA4, regions)
 
-    def _proposal_loss(self, found: Searched, sizes_B2: Tensor, objects: Objects) -> Tensor:
+    def _proposal_loss(self, search: Searched, sizes_B2: Tensor, objects: Objects) -> Tensor:
         """Cross-entropy and smooth absolute error of random anchors, (B,)."""
-        places_A4, there_BM = found.anchors, objects.classes >= 0
+        places_A4, there_BM = search.anchors, objects.classes >= 0
         object_BA = matched_anchors(overlaps(objects.boxes, places_A4) * there_BM[..., None])
         trained = torch.ones_like(object_BA, dtype=torch.bool)
         if self.config.inside_only:
@@ -125,27 +125,27 @@ class Detector(Network):
                 clipped(places_A4.expand(len(sizes_B2), -1, 4), sizes_B2).eq(places_A4).all(-1)
             )
         positive, negative = object_BA >= 0, object_BA == BACKGROUND
-        at, there = chosen(
+        indices, there = chosen(
             positive & trained,
             negative & trained,
             objects.draws,
             self.config.anchors_per_image,
             POSITIVE_ANCHORS,
         )
-        wanted = positive.gather(1, at).to(found.scores.dtype)
+        wanted = positive.gather(1, indices).to(search.scores.dtype)
         entropy = F.binary_cross_entropy_with_logits(
-            found.scores.gather(1, at), wanted, reduction="none"
+            search.scores.gather(1, indices), wanted, reduction="none"
         )
-        boxes, _ = objects.of(object_BA.gather(1, at).clamp(min=0))
-        offsets = found.offsets.gather(1, at[..., None].expand(-1, -1, 4))
-        error = _offset_error(offsets, boxes, places_A4[at], wanted * there, beta=1 / 9)
+        boxes, _ = objects.of(object_BA.gather(1, indices).clamp(min=0))
+        offsets = search.offsets.gather(1, indices[..., None].expand(-1, -1, 4))
+        error = _offset_error(offsets, boxes, places_A4[indices], wanted * there, beta=1 / 9)
         return ((entropy * there).sum(1) + error) / there.sum(1).clamp(min=1)
 
-    def _region_loss(self, found: Searched, objects: Objects) -> Tensor:
+    def _region_loss(self, search: Searched, objects: Objects) -> Tensor:
         """The losses of random regions, (B,): classes, boxes and masks."""
-        picked = self._training_regions(found.proposals, objects)
-        x = self._pooled(found.levels, picked.boxes, BOX_CELLS)
-        scores, offsets = (each.unflatten(0, picked.there.shape) for each in self.box_head(x))
+        picked = self._training_regions(search.proposals, objects)
+        x = self._pooled(search.levels, picked.boxes, BOX_CELLS)
+        scores, offsets = (output.unflatten(0, picked.there.shape) for output in self.box_head(x))
         entropy = F.cross_entropy(scores.transpose(1, 2), picked.kinds, reduction="none")
         boxes, _ = objects.of(picked.objects)
         kind = picked.kinds[..., None, None].expand(-1, -1, 1, 4)
@@ -159,20 +159,20 @@ class Detector(Network):
         )
         loss = ((entropy * picked.there).sum(1) + error) / picked.there.sum(1).clamp(min=1)
         # Positive regions are first, so that the others need no masks
-        first = Picked(*(each[:, : self._most_positive] for each in picked))
-        return loss + self._mask_loss(found.levels, objects, first)
+        first = Picked(*(tensor[:, : self._most_positive] for tensor in picked))
+        return loss + self._mask_loss(search.levels, objects, first)
 
     @property
     def _most_positive(self) -> int:
         return int(self.config.regions_per_image * POSITIVE_REGIONS)
 
-    def _training_regions(self, found: Proposals, objects: Objects) -> Picked:
+    def _training_regions(self, proposed: Proposals, objects: Objects) -> Picked:
         """Random regions; true boxes are candidates, since early proposals overlap no object."""
         real_BM = objects.classes >= 0
-        boxes = torch.cat((found.boxes, objects.boxes), 1)
-        valid = torch.cat((found.there, real_BM), 1)
+        boxes = torch.cat((proposed.boxes, objects.boxes), 1)
+        valid = torch.cat((proposed.there, real_BM), 1)
         object_BN = matched(overlaps(objects.boxes, boxes) * real_BM[..., None], 0.5, 0.5)
-        at, there = chosen(
+        indices, there = chosen(
             (object_BN >= 0) & valid,
             (object_BN == BACKGROUND) & valid,
             # Other random numbers than those of the anchors
@@ -180,10 +180,10 @@ class Detector(Network):
             self.config.regions_per_image,
             POSITIVE_REGIONS,
         )
-        of_region = object_BN.gather(1, at)
+        of_region = object_BN.gather(1, indices)
         which = of_region.clamp(min=0)
         kinds = torch.where(of_region >= 0, objects.of(which)[1] + 1, 0)
-        return Picked(boxes.gather(1, at[..., None].expand(-1, -1, 4)), which, kinds, there)
+        return Picked(boxes.gather(1, indices[..., None].expand(-1, -1, 4)), which, kinds, there)
 
     def _mask_loss(self, levels: list[Tensor], objects: Objects, picked: Picked) -> Tensor:
         """Cross-entropy of the points of the true class, a mean over positive regions, (B,)."""
@@ -213,19 +213,19 @@ class Detector(Network):
         """Features of regions; the coarsest level has only proposals."""
         return pooled(levels[:4], boxes_BR4, STRIDES[:4], cells, self.config.canonical_size)
 
-    def _detect(self, found: Searched, sizes_B2: Tensor) -> list[Detected]:
+    def _detect(self, search: Searched, sizes_B2: Tensor) -> list[Detected]:
         """The objects of each image, best first."""
-        regions_BR4, there_BR = found.proposals
-        scores, offsets = self.box_head(self._pooled(found.levels, regions_BR4, BOX_CELLS))
+        regions_BR4, there_BR = search.proposals
+        scores, offsets = self.box_head(self._pooled(search.levels, regions_BR4, BOX_CELLS))
         shape = regions_BR4.shape[:2]
         scores_BRK = scores.softmax(-1).unflatten(0, shape) * there_BR[..., None]
         offsets_BRK4 = offsets.unflatten(0, shape) / offsets.new_tensor(WEIGHTS)
         boxes_BRK4 = decode(offsets_BRK4, regions_BR4[:, :, None])
         detected = []
-        for at in range(len(sizes_B2)):
-            boxes_RK4 = clipped(boxes_BRK4[at].transpose(0, 1), sizes_B2[at, None])
-            boxes, values, kinds = _most_certain(self.config, boxes_RK4, scores_BRK[at].T)
-            levels = [each[at : at + 1] for each in found.levels]
+        for index in range(len(sizes_B2)):
+            boxes_RK4 = clipped(boxes_BRK4[index].transpose(0, 1), sizes_B2[index, None])
+            boxes, values, kinds = _most_certain(self.config, boxes_RK4, scores_BRK[index].T)
+            levels = [level[index : index + 1] for level in search.levels]
             masks = self._masks_of(levels, boxes[None], kinds + 1).sigmoid()
             detected.append(Detected(boxes, values, kinds, masks))
         return detected
@@ -243,7 +243,7 @@ def _most_certain(
         same = torch.zeros_like(scores)
         keep = suppress(boxes, scores, same, config.most_overlap)
         parts.append((boxes[keep], scores[keep], torch.full_like(keep, kind)))
-    boxes, scores, kinds = (torch.cat(each) for each in zip(*parts, strict=True))
+    boxes, scores, kinds = (torch.cat(columns) for columns in zip(*parts, strict=True))
     best_N = scores.argsort(descending=True, stable=True)[: config.detections]
     return boxes[best_N], scores[best_N], kinds[best_N]
 

@@ -27,34 +27,34 @@ class Results(NamedTuple):
     masks: list[dict[str, Any]]
 
 
-def results(source: TrueScenes, index: int, found: Detected, size_2: Tensor) -> Results:
+def results(source: TrueScenes, index: int, detected: Detected, size_2: Tensor) -> Results:
     """Detections in the pixels of the original image; `size_2` is that of the resized one."""
     from pycocotools import mask as rle  # type: ignore[import-untyped]
 
     number, height, width = source.original(index)
-    scale_4 = found.boxes.new_tensor([width, height] * 2) / size_2.flip(0).repeat(2)
-    boxes_N4 = found.boxes * scale_4
-    whole = pasted(found.masks, boxes_N4, height, width).byte().cpu().numpy()
-    boxes, scores = boxes_N4.double().cpu().numpy(), found.scores.double().cpu().numpy()
-    kinds = np.array([source.category(kind) for kind in found.classes.tolist()], np.float64)
+    scale_4 = detected.boxes.new_tensor([width, height] * 2) / size_2.flip(0).repeat(2)
+    boxes_N4 = detected.boxes * scale_4
+    whole = pasted(detected.masks, boxes_N4, height, width).byte().cpu().numpy()
+    boxes, scores = boxes_N4.double().cpu().numpy(), detected.scores.double().cpu().numpy()
+    kinds = np.array([source.category(kind) for kind in detected.classes.tolist()], np.float64)
     numbers = np.full((len(boxes), 1), float(number))
     sides = boxes[:, 2:] - boxes[:, :2]
     rows = np.hstack((numbers, boxes[:, :2], sides, scores[:, None], kinds[:, None]))
     encoded = rle.encode(np.asfortranarray(whole.transpose(1, 2, 0)))
     masks = [
-        {"image_id": number, "category_id": int(kind), "segmentation": each, "score": score}
-        for kind, each, score in zip(kinds, encoded, scores.tolist(), strict=True)
+        {"image_id": number, "category_id": int(kind), "segmentation": encoding, "score": score}
+        for kind, encoding, score in zip(kinds, encoded, scores.tolist(), strict=True)
     ]
     return Results(rows, masks)
 
 
-def precisions(source: TrueScenes, found: Sequence[Results]) -> Precisions:
+def precisions(source: TrueScenes, image_results: Sequence[Results]) -> Precisions:
     """COCO's mean average precision of boxes and of masks; 0 without any detection."""
-    rows = np.concatenate([np.empty((0, 7)), *(each.rows for each in found)])
+    rows = np.concatenate([np.empty((0, 7)), *(result.rows for result in image_results)])
     if not len(rows):
         return Precisions(0.0, 0.0)
     truth = source.truth()
-    masks = [mask for each in found for mask in each.masks]
+    masks = [mask for result in image_results for mask in result.masks]
     return Precisions(
         average_precision(truth, rows, "bbox"), average_precision(truth, masks, "segm")
     )

@@ -38,18 +38,18 @@ class Files:
         try:
             self._read = json.loads(self.path.read_text(encoding="utf-8"))
             self._kinds = sorted(category["id"] for category in self._read["categories"])
-            kinds = {number: at for at, number in enumerate(self._kinds)}
+            kinds = {number: index for index, number in enumerate(self._kinds)}
             for note in self._read["annotations"]:
                 left, top, width, height = map(float, note["bbox"])
                 # The size of a box without an area has no logarithm
                 if not note["iscrowd"] and width >= 1 and height >= 1:
                     box = [left, top, left + width, top + height]
-                    found = self._of_image.setdefault(note["image_id"], [])
-                    found.append((kinds[note["category_id"]], note["segmentation"], box))
+                    objects = self._of_image.setdefault(note["image_id"], [])
+                    objects.append((kinds[note["category_id"]], note["segmentation"], box))
             self.images = [
-                (each["id"], str(each["file_name"]), (int(each["height"]), int(each["width"])))
-                for each in self._read["images"]
-                if not annotated or each["id"] in self._of_image
+                (image["id"], str(image["file_name"]), (int(image["height"]), int(image["width"])))
+                for image in self._read["images"]
+                if not annotated or image["id"] in self._of_image
             ]
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise DataMissing(
@@ -103,18 +103,18 @@ class Files:
         scale = points / (np.array(box[2:]) - corner)
         try:
             polygons = [
-                ((np.array(each).reshape(-1, 2) - corner) * scale).reshape(-1).tolist()
-                for each in outline
+                ((np.array(polygon).reshape(-1, 2) - corner) * scale).reshape(-1).tolist()
+                for polygon in outline
             ]
             parts = rle.frPyObjects(polygons, points, points)
-            found: NDArray[np.uint8] = rle.decode(rle.merge(parts))
+            mask: NDArray[np.uint8] = rle.decode(rle.merge(parts))
         except (ValueError, TypeError, IndexError) as error:
             raise DataMissing(f"{self.path}: an outline in {name} is wrong: {error}") from None
-        return found
+        return mask
 
 
 def resized(size: tuple[int, int], least: int, most: int) -> tuple[int, int]:
     """Width and height of a resized image: the shorter is `least`, the longer at most `most`."""
     scale = min(least / min(size), most / max(size))
-    width, height = (max(1, round(each * scale)) for each in size)
+    width, height = (max(1, round(length * scale)) for length in size)
     return width, height

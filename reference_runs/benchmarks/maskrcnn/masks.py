@@ -27,8 +27,8 @@ def masks_of_regions(
     """
     at_P = (torch.arange(points, device=boxes_N4.device).to(boxes_N4.dtype) + 0.5) / points
     grid = _grid(at_P, at_P, boxes_N4, regions_N4)
-    found = F.grid_sample(masks_NPP[:, None].to(boxes_N4.dtype), grid, align_corners=False)
-    return found[:, 0] >= LEAST
+    samples = F.grid_sample(masks_NPP[:, None].to(boxes_N4.dtype), grid, align_corners=False)
+    return samples[:, 0] >= LEAST
 
 
 def _grid(x_P: Tensor, y_Q: Tensor, boxes_N4: Tensor, regions_N4: Tensor) -> Tensor:
@@ -37,10 +37,10 @@ def _grid(x_P: Tensor, y_Q: Tensor, boxes_N4: Tensor, regions_N4: Tensor) -> Ten
     wide = (boxes_N4[:, 2:] - boxes_N4[:, :2]).clamp(min=1e-3)
     axes = [
         2
-        * (begin[:, axis, None] + at * size[:, axis, None] - boxes_N4[:, axis, None])
+        * (begin[:, axis, None] + points * size[:, axis, None] - boxes_N4[:, axis, None])
         / wide[:, axis, None]
         - 1
-        for axis, at in enumerate((x_P, y_Q))
+        for axis, points in enumerate((x_P, y_Q))
     ]
     shape = (len(boxes_N4), len(y_Q), len(x_P))
     return torch.stack((axes[0][:, None].expand(shape), axes[1][:, :, None].expand(shape)), -1)
@@ -54,5 +54,5 @@ def pasted(masks_NPP: Tensor, boxes_N4: Tensor, height: int, width: int) -> Tens
         for count in (width, height)
     )
     grid = _grid(at_W, at_H, boxes_N4, whole_4.expand(len(boxes_N4), 4))
-    found = F.grid_sample(masks_NPP[:, None].to(boxes_N4.dtype), grid, align_corners=False)
-    return found[:, 0] >= LEAST
+    samples = F.grid_sample(masks_NPP[:, None].to(boxes_N4.dtype), grid, align_corners=False)
+    return samples[:, 0] >= LEAST

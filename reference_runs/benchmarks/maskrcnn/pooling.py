@@ -41,9 +41,11 @@ def pooled(
     """
     boxes_N4 = boxes_BR4.flatten(0, 1)
     which_N = _levels_of(boxes_N4, len(levels), canonical)
-    sides = torch.tensor([each.shape[2:] for each in levels], device=boxes_N4.device)[which_N]
-    counts = [each.shape[0] * each.shape[2] * each.shape[3] for each in levels]
-    begins = torch.tensor([sum(counts[:at]) for at in range(len(counts))], device=boxes_N4.device)
+    sides = torch.tensor([level.shape[2:] for level in levels], device=boxes_N4.device)[which_N]
+    counts = [level.shape[0] * level.shape[2] * level.shape[3] for level in levels]
+    begins = torch.tensor(
+        [sum(counts[:index]) for index in range(len(counts))], device=boxes_N4.device
+    )
     image_N = torch.arange(len(boxes_BR4), device=boxes_N4.device).repeat_interleave(
         boxes_BR4.shape[1]
     )
@@ -55,14 +57,14 @@ def pooled(
     rows = y.places[:, :, None, :, None] * sides[:, 1].view(-1, 1, 1, 1, 1)
     places = first_N.view(-1, 1, 1, 1, 1) + rows + x.places[:, None, :, None, :]
     weights = y.weights[:, :, None, :, None] * x.weights[:, None, :, None, :] / SAMPLES**2
-    table = torch.cat([each.permute(0, 2, 3, 1).flatten(0, 2) for each in levels])
-    found = F.embedding_bag(
+    table = torch.cat([level.permute(0, 2, 3, 1).flatten(0, 2) for level in levels])
+    features = F.embedding_bag(
         places.flatten(3).flatten(0, 2),
         table.to(weights.dtype),
         mode="sum",
         per_sample_weights=weights.flatten(3).flatten(0, 2),
     )
-    return found.view(len(boxes_N4), cells, cells, table.shape[1]).permute(0, 3, 1, 2)
+    return features.view(len(boxes_N4), cells, cells, table.shape[1]).permute(0, 3, 1, 2)
 
 
 def _levels_of(boxes_N4: Tensor, levels: int, canonical: int) -> Tensor:

@@ -48,14 +48,14 @@ class Chosen(NamedTuple):
 
 def anchors(sides: Sequence[Sequence[int]], strides: Sequence[int], sizes: Sequence[int]) -> Tensor:
     """All anchors of an image, (A, 4): level by level, row by row, by aspect."""
-    found = []
+    boxes = []
     for (height, width), stride, size in zip(sides, strides, sizes, strict=True):
         halves = torch.tensor([(size / math.sqrt(a) / 2, size * math.sqrt(a) / 2) for a in ASPECTS])
         # The center of the pixels that a position of the level stands for
         y, x = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
         center = (torch.stack((x, y), -1).reshape(-1, 1, 2) + 0.5) * stride
-        found.append(torch.cat((center - halves, center + halves), -1).reshape(-1, 4))
-    return torch.cat(found)
+        boxes.append(torch.cat((center - halves, center + halves), -1).reshape(-1, 4))
+    return torch.cat(boxes)
 
 
 def clipped(boxes_BN4: Tensor, sizes_B2: Tensor) -> Tensor:
@@ -67,8 +67,8 @@ def clipped(boxes_BN4: Tensor, sizes_B2: Tensor) -> Tensor:
 def matched(overlap_BMN: Tensor, foreground: float, background: float) -> Tensor:
     """The object of each box, (B, N), or BACKGROUND or IGNORED, by their overlaps."""
     best_BN, object_BN = overlap_BMN.max(1)
-    found = torch.where(best_BN < foreground, IGNORED, object_BN)
-    return torch.where(best_BN < background, BACKGROUND, found)
+    targets = torch.where(best_BN < foreground, IGNORED, object_BN)
+    return torch.where(best_BN < background, BACKGROUND, targets)
 
 
 def matched_anchors(overlap_BMA: Tensor) -> Tensor:
@@ -84,8 +84,8 @@ def best(boxes_BN4: Tensor, scores_BN: Tensor, count: int) -> tuple[Tensor, Tens
 
     Boxes without an area are dropped as well.
     """
-    scores, at = scores_BN.topk(min(count, scores_BN.shape[1]))
-    boxes = boxes_BN4.gather(1, at[..., None].expand(-1, -1, 4))
+    scores, indices = scores_BN.topk(min(count, scores_BN.shape[1]))
+    boxes = boxes_BN4.gather(1, indices[..., None].expand(-1, -1, 4))
     wide = (boxes[..., 2:] > boxes[..., :2]).all(-1)
     rivals = (overlaps(boxes, boxes) > MOST_OVERLAP) & wide[:, :, None]
     keep = remaining(rivals) & wide
@@ -94,9 +94,9 @@ def best(boxes_BN4: Tensor, scores_BN: Tensor, count: int) -> tuple[Tensor, Tens
 
 def proposals(levels: Sequence[tuple[Tensor, Tensor]], count: int) -> Proposals:
     """The best boxes of all levels, from those of each level and their scores."""
-    boxes, scores = (torch.cat(each, 1) for each in zip(*levels, strict=True))
-    scores, at = scores.topk(min(count, scores.shape[1]))
-    return Proposals(boxes.gather(1, at[..., None].expand(-1, -1, 4)), scores > -math.inf)
+    boxes, scores = (torch.cat(tensors, 1) for tensors in zip(*levels, strict=True))
+    scores, indices = scores.topk(min(count, scores.shape[1]))
+    return Proposals(boxes.gather(1, indices[..., None].expand(-1, -1, 4)), scores > -math.inf)
 
 
 def keys(draws_B: Tensor, count: int) -> Tensor:
@@ -117,8 +117,8 @@ def chosen(
     """Random boxes of each image: at most a share of positive ones, and negative ones."""
     count = min(count, positive_BN.shape[1])
     order_BN = keys(draws_B, positive_BN.shape[1])
-    values, at = ((order_BN + 1) * positive_BN).topk(int(count * share))
-    picked_BN = torch.zeros_like(order_BN).scatter(1, at, (values > 0).to(order_BN.dtype))
+    values, indices = ((order_BN + 1) * positive_BN).topk(int(count * share))
+    picked_BN = torch.zeros_like(order_BN).scatter(1, indices, (values > 0).to(order_BN.dtype))
     # Positive ones have values from 2 on, negative ones from 1 on
-    values, at = (picked_BN * (order_BN + 2) + negative_BN * (order_BN + 1)).topk(count)
-    return Chosen(at, values > 0)
+    values, indices = (picked_BN * (order_BN + 2) + negative_BN * (order_BN + 1)).topk(count)
+    return Chosen(indices, values > 0)

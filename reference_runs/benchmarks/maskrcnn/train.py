@@ -116,20 +116,20 @@ class Segmentation(Task[MaskRCNN]):
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """The losses of proposals, boxes and masks, summed over images."""
-        batch = Batch(*(each.to(self.device, non_blocking=True) for each in batch))
+        batch = Batch(*(tensor.to(self.device, non_blocking=True) for tensor in batch))
         images = normalise(batch.images, batch.sizes)
         return Loss(model(images, batch.sizes, batch.objects).sum(), len(images))
 
     def evaluate(self, model: nn.Module) -> float:
         """COCO's mean average precision over all evaluation scenes."""
-        found: list[Results] = []
+        image_results: list[Results] = []
         parts = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
         for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
             images, sizes = batch.images.to(self.device), batch.sizes.to(self.device)
             detected = model(normalise(images, sizes), sizes)
-            for index, each, size in zip(indices, detected, sizes, strict=True):
-                found.append(results(self.truth, index, each, size))
-        everyone = [each for part in self.ranks.gather(found) for each in part]
+            for index, detection, size in zip(indices, detected, sizes, strict=True):
+                image_results.append(results(self.truth, index, detection, size))
+        everyone = [result for part in self.ranks.gather(image_results) for result in part]
         return precisions(self.truth, everyone)
 
 

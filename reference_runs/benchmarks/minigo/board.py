@@ -94,9 +94,9 @@ class Positions:
             getattr(self, f.name)[rows] = getattr(other, f.name)
 
 
-def in_atari(at: Positions) -> Array:
+def in_atari(positions: Positions) -> Array:
     """Stones of the side not to play whose group has one liberty left, (B, P)."""
-    atari_BP: Array = (at.stones == -at.to_play[:, None]) & (at.liberties == 1)
+    atari_BP: Array = (positions.stones == -positions.to_play[:, None]) & (positions.liberties == 1)
     return atari_BP
 
 
@@ -123,24 +123,24 @@ class Hashes:
         white_BP = np.where(stones_BP == WHITE, self._white_P, 0)
         return np.where(stones_BP == BLACK, self._black_P, white_BP)
 
-    def repeats(self, at: Positions, history_BT: Array) -> Array:
+    def repeats(self, positions: Positions, history_BT: Array) -> Array:
         """Points at which a move would recreate one of T earlier boards of the game, (B, N)."""
-        after_BN = self._after_each_move(at)
+        after_BN = self._after_each_move(positions)
         repeats_BN = np.zeros(after_BN.shape, dtype=bool)
         for earlier_B in history_BT.T:
             repeats_BN |= after_BN == earlier_B[:, None]
         return repeats_BN
 
-    def _after_each_move(self, at: Positions) -> Array:
+    def _after_each_move(self, positions: Positions) -> Array:
         """The board's hash after a stone at each point and its captures, (B, N)."""
         grid = self._grid
-        capturable_BP = np.where(in_atari(at), at.labels, NO_GROUP)
+        capturable_BP = np.where(in_atari(positions), positions.labels, NO_GROUP)
         captured = each_group_once(grid.neighbors(capturable_BP))
-        group_sums_BP = sums(grid, at.labels, self._numbers(at.stones))
+        group_sums_BP = sums(grid, positions.labels, self._numbers(positions.stones))
         lost_BI = sum(of_group(group_sums_BP, label_BI) for label_BI in captured)
-        black_plays_B1 = at.to_play[:, None] == BLACK
+        black_plays_B1 = positions.to_play[:, None] == BLACK
         added_BP = np.where(black_plays_B1, self._black_P, self._white_P)
-        return grid.at_points(at.hashes[:, None] + grid.inner(added_BP) - lost_BI)
+        return grid.at_points(positions.hashes[:, None] + grid.inner(added_BP) - lost_BI)
 
 
 class Goban(Grid):
@@ -158,84 +158,88 @@ class Goban(Grid):
     def setup(self, diagram: str, to_play: int = BLACK) -> Positions:
         """One position from a diagram: X is black, O is white, others are empty."""
         signs = "".join(diagram.split())
-        at = self.start(1)
+        position = self.start(1)
         for color, own_sign in ((BLACK, "X"), (WHITE, "O")):
             for point in (point for point, sign in enumerate(signs) if sign == own_sign):
-                at.to_play[:] = color
-                at = self.play(at, np.array([point]))
-        at.to_play[:] = to_play
-        at.boards[:, 1:] = self.start(1).boards[:, 1:]  # there is no earlier board
-        return at
+                position.to_play[:] = color
+                position = self.play(position, np.array([point]))
+        position.to_play[:] = to_play
+        position.boards[:, 1:] = self.start(1).boards[:, 1:]  # there is no earlier board
+        return position
 
     # --- playing a move ---
 
-    def play(self, at: Positions, moves_B: Array) -> Positions:
+    def play(self, positions: Positions, moves_B: Array) -> Positions:
         """The positions after one legal move each."""
         placed_B = moves_B < self.points  # the others pass
-        stones_BP, labels_BP, captures_B = self._place(at, moves_B, placed_B)
+        stones_BP, labels_BP, captures_B = self._place(positions, moves_B, placed_B)
         return Positions(
-            boards=np.concatenate((stones_BP[:, None], at.boards[:, :-1]), axis=1),
+            boards=np.concatenate((stones_BP[:, None], positions.boards[:, :-1]), axis=1),
             labels=labels_BP,
             liberties=liberties(self, stones_BP, labels_BP),
-            to_play=-at.to_play,
-            passes=np.where(placed_B, 0, at.passes + 1).astype(np.int8),
-            moves=at.moves + 1,
+            to_play=-positions.to_play,
+            passes=np.where(placed_B, 0, positions.passes + 1).astype(np.int8),
+            moves=positions.moves + 1,
             hashes=self._hashes.of(stones_BP),
-            captured=at.captured | captures_B,
+            captured=positions.captured | captures_B,
         )
 
-    def _place(self, at: Positions, moves_B: Array, placed_B: Array) -> tuple[Array, Array, Array]:
+    def _place(
+        self, positions: Positions, moves_B: Array, placed_B: Array
+    ) -> tuple[Array, Array, Array]:
         """Stones and labels, (B, P), after the moves that place a stone, and which moves capture.
 
         The liberties of own groups need no check: `legal` forbids moves that leave none.
         """
-        rows_B1 = np.arange(len(at))[:, None]
+        rows_B1 = np.arange(len(positions))[:, None]
         place_B = self.place_of[np.where(placed_B, moves_B, 0)]  # arbitrary for a pass
         around = rows_B1, place_B[:, None] + np.array(self.shifts)
-        group_B4 = at.labels[around]
-        captures_B4 = placed_B[:, None] & in_atari(at)[around]
-        joins_B4 = placed_B[:, None] & (at.stones[around] == at.to_play[:, None])
+        group_B4 = positions.labels[around]
+        captures_B4 = placed_B[:, None] & in_atari(positions)[around]
+        joins_B4 = placed_B[:, None] & (positions.stones[around] == positions.to_play[:, None])
 
-        stones_BP, labels_BP = at.stones.copy(), at.labels.copy()
+        stones_BP, labels_BP = positions.stones.copy(), positions.labels.copy()
         captured_BP = members(labels_BP, group_B4, captures_B4)
         stones_BP[captured_BP], labels_BP[captured_BP] = EMPTY, NO_GROUP
         # The cell of the new stone becomes the label of its group, and of the groups that it joins
         np.copyto(labels_BP, place_B[:, None], where=members(labels_BP, group_B4, joins_B4))
         new = rows_B1[placed_B, 0], place_B[placed_B]
-        stones_BP[new], labels_BP[new] = at.to_play[placed_B], place_B[placed_B]
+        stones_BP[new], labels_BP[new] = positions.to_play[placed_B], place_B[placed_B]
         return stones_BP, labels_BP, captures_B4.any(axis=1)
 
     # --- legal moves ---
 
-    def legal(self, at: Positions, history_BT: Array | None = None) -> Array:
+    def legal(self, positions: Positions, history_BT: Array | None = None) -> Array:
         """Legal moves, (B, A); a pass is always legal.
 
         `history_BT` has the hashes of each game's earlier boards, NaN for missing ones; without it
         superko is not checked.
         """
-        empty_BP = at.stones == EMPTY
-        own_BP = at.stones == at.to_play[:, None]
+        empty_BP = positions.stones == EMPTY
+        own_BP = positions.stones == positions.to_play[:, None]
         # A stone has a liberty if it is adjacent to an empty cell, to an own group with another
         # liberty than the stone's cell, or to a group that the stone captures
-        breath_BP = empty_BP | (own_BP & (at.liberties > 1)) | in_atari(at)
-        legal_BA = np.ones((len(at), self.moves), dtype=bool)
+        breath_BP = empty_BP | (own_BP & (positions.liberties > 1)) | in_atari(positions)
+        legal_BA = np.ones((len(positions), self.moves), dtype=bool)
         legal_BA[:, :-1] = self.at_points(self.inner(empty_BP) & self.beside(breath_BP))
-        if history_BT is not None and at.captured.any():
-            rows = np.flatnonzero(at.captured)
-            legal_BA[rows, :-1] &= ~self._hashes.repeats(at.take(rows), history_BT[rows])
+        if history_BT is not None and positions.captured.any():
+            rows = np.flatnonzero(positions.captured)
+            legal_BA[rows, :-1] &= ~self._hashes.repeats(positions.take(rows), history_BT[rows])
         return legal_BA
 
-    def captures(self, at: Positions) -> Array:
+    def captures(self, positions: Positions) -> Array:
         """Empty points at which a move captures stones, (B, N)."""
-        return self.at_points(self.inner(at.stones == EMPTY) & self.beside(in_atari(at)))
+        return self.at_points(
+            self.inner(positions.stones == EMPTY) & self.beside(in_atari(positions))
+        )
 
     # --- the end ---
 
-    def over(self, at: Positions) -> Array:
+    def over(self, positions: Positions) -> Array:
         """Whether both sides passed, (B,)."""
-        over_B: Array = at.passes >= 2
+        over_B: Array = positions.passes >= 2
         return over_B
 
-    def area(self, at: Positions) -> Array:
+    def area(self, positions: Positions) -> Array:
         """Black's points less white's, (B,)."""
-        return area(self, at.stones)
+        return area(self, positions.stones)

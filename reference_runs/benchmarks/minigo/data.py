@@ -89,14 +89,14 @@ def load_network(model: DualNet, path: Path) -> None:
     except (OSError, ValueError) as error:
         raise DataMissing(f"{path} cannot be read as a NumPy archive: {error}") from None
     state = model.state_dict()
-    for ours, theirs in model.names().items():
-        if theirs not in tensors:
-            raise DataMissing(f"{path} has no tensor {theirs}")
+    for ours, published in model.names().items():
+        if published not in tensors:
+            raise DataMissing(f"{path} has no tensor {published}")
         state[ours] = _in_torch_layout(
-            tensors[theirs], state[ours], points=model.moves.out_features - 1
+            tensors[published], state[ours], points=model.moves.out_features - 1
         )
         if state[ours].shape != model.state_dict()[ours].shape:
-            raise DataMissing(f"{path}: {theirs} has shape {tuple(tensors[theirs].shape)}")
+            raise DataMissing(f"{path}: {published} has shape {tuple(tensors[published].shape)}")
     model.load_state_dict(state)
 
 

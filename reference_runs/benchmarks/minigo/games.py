@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 PLANES = 2 * HISTORY + 1 + 3 + 1
 
 
-def planes(goban: Goban, at: Positions) -> Array:
+def planes(goban: Goban, positions: Positions) -> Array:
     """Binary planes, (B, PLANES, size, size), as bytes.
 
     Own and other stones of the last four boards, whether black is to play, groups with one, two,
     or more liberties, and points where a move would capture.
     """
-    boards = at.boards[:, :, goban.place_of]
-    turn = at.to_play[:, None, None]
-    seen = np.zeros((len(at), PLANES, goban.points), dtype=np.uint8)
+    boards = positions.boards[:, :, goban.place_of]
+    turn = positions.to_play[:, None, None]
+    seen = np.zeros((len(positions), PLANES, goban.points), dtype=np.uint8)
     seen[:, 0 : 2 * HISTORY : 2] = boards == turn
     seen[:, 1 : 2 * HISTORY : 2] = boards == -turn
-    seen[:, 2 * HISTORY] = at.to_play[:, None] == BLACK
-    liberties = at.liberties[:, goban.place_of]
+    seen[:, 2 * HISTORY] = positions.to_play[:, None] == BLACK
+    liberties = positions.liberties[:, goban.place_of]
     seen[:, 2 * HISTORY + 1] = liberties == 1
     seen[:, 2 * HISTORY + 2] = liberties == 2
     seen[:, 2 * HISTORY + 3] = liberties > 2
-    seen[:, 2 * HISTORY + 4] = goban.captures(at)
-    return seen.reshape(len(at), PLANES, goban.size, goban.size)
+    seen[:, 2 * HISTORY + 4] = goban.captures(positions)
+    return seen.reshape(len(positions), PLANES, goban.size, goban.size)
 
 
 class Network:
@@ -51,9 +51,9 @@ class Network:
     def __init__(self, goban: Goban, model: nn.Module, device: torch.device) -> None:
         self._goban, self._model, self._device = goban, model, device
 
-    def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
+    def __call__(self, positions: Positions, legal: Array) -> tuple[Array, Array]:
         """Priors and values, from one forward pass."""
-        inputs = torch.from_numpy(planes(self._goban, at)).to(self._device).float()
+        inputs = torch.from_numpy(planes(self._goban, positions)).to(self._device).float()
         with torch.no_grad():
             policy, value = self._model(inputs)
             # A pass is always legal, so no row is completely masked
@@ -68,9 +68,9 @@ class Territory:
     def __init__(self, goban: Goban, komi: float) -> None:
         self._goban, self._komi = goban, komi
 
-    def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
+    def __call__(self, positions: Positions, legal: Array) -> tuple[Array, Array]:
         """Uniform priors, and a value that approaches 1 for a lead of a fifth of the board."""
-        lead = (self._goban.area(at) - self._komi) * at.to_play
+        lead = (self._goban.area(positions) - self._komi) * positions.to_play
         value = np.tanh(lead / (self._goban.points / 5))
         prior = legal / legal.sum(axis=1, keepdims=True)
         return prior.astype(np.float32), value.astype(np.float32)
@@ -99,27 +99,27 @@ class Examples:
 class Choose(Protocol):
     """Chooses moves for the unfinished games; `goban.moves` resigns."""
 
-    def __call__(self, games: Array, at: Positions, history: Array) -> Array:
+    def __call__(self, games: Array, positions: Positions, history: Array) -> Array:
         """Moves for some games, (B,), whose earlier boards have these hashes, (B, T)."""
 
 
 def play_out(goban: Goban, config: MiniGo, count: int, choose: Choose) -> Array:
     """Play `count` games to the end; returns 1 for those that black won, else -1."""
-    at = goban.start(count)
-    history = [at.hashes.copy()]
+    positions = goban.start(count)
+    history = [positions.hashes.copy()]
     winner = np.zeros(count)
     going = np.arange(count)
     for _ in range(config.max_moves):
-        now = at.take(going)
+        now = positions.take(going)
         moves = choose(going, now, np.stack(history, axis=1)[going])
         resigns = moves == goban.moves
         winner[going[resigns]] = -now.to_play[resigns]
-        at.put(going, goban.play(now, np.minimum(moves, goban.points)))
-        history.append(at.hashes.copy())
-        going = going[~resigns & ~goban.over(at.take(going))]
+        positions.put(going, goban.play(now, np.minimum(moves, goban.points)))
+        history.append(positions.hashes.copy())
+        going = going[~resigns & ~goban.over(positions.take(going))]
         if not len(going):
             break
-    return np.where(winner == 0, np.sign(goban.area(at) - config.komi), winner)
+    return np.where(winner == 0, np.sign(goban.area(positions) - config.komi), winner)
 
 
 def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list[int]]) -> Examples:
@@ -133,7 +133,7 @@ def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list
     quick = replace(player.search, readouts=config.fast_play_readouts)
     kept: list[tuple[Array, Positions, Array]] = []
 
-    def choose(games: Array, at: Positions, history: Array) -> Array:
+    def choose(games: Array, positions: Positions, history: Array) -> Array:
         visits, worth = np.zeros((len(games), goban.moves), np.float32), np.zeros(len(games))
         fast = np.array([habits[game].random() < config.fast_play_share for game in games])
         for search, rows in (
@@ -142,7 +142,7 @@ def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list
         ):
             if not len(rows):
                 continue
-            mine = at.take(rows)
+            mine = positions.take(rows)
             forest = Forest(goban, search, mine, history[rows])
             thorough = search is player.search
             forest.grow(player.evaluate, noise(games[rows]) if thorough else None)
@@ -151,7 +151,9 @@ def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list
             if thorough:
                 shown = forest.pruned_visits() if config.target_pruning else visits[rows]
                 kept.append((games[rows], mine, shown / shown.sum(axis=1, keepdims=True)))
-        moves = _pick(visits, at.moves < config.softpick_moves, [draws[game] for game in games])
+        moves = _pick(
+            visits, positions.moves < config.softpick_moves, [draws[game] for game in games]
+        )
         gives_up = (worth < hopeless[games]) & ~plays_on[games]
         return np.where(gives_up, goban.moves, moves)
 
@@ -177,14 +179,14 @@ def _examples(
 ) -> Examples:
     """The positions that are kept according to the config's share; there may be none."""
     nothing = np.zeros(0, dtype=int)
-    at = goban.start(1).take(nothing)
+    positions = goban.start(1).take(nothing)
     parts: list[tuple[Array, Array, Array]] = []
-    kept = kept or [(nothing, at, np.zeros((0, goban.moves), dtype=np.float32))]
-    for games, at, policy in kept:
+    kept = kept or [(nothing, positions, np.zeros((0, goban.moves), dtype=np.float32))]
+    for games, positions, policy in kept:
         lucky = np.array([draws[game].random() for game in games]) < config.filter_amount
-        seen = planes(goban, at)[lucky]
+        seen = planes(goban, positions)[lucky]
         bits = np.packbits(seen.reshape(len(seen), PLANES * goban.points), axis=1)
-        parts.append((bits, policy[lucky], (winner[games] * at.to_play)[lucky]))
+        parts.append((bits, policy[lucky], (winner[games] * positions.to_play)[lucky]))
     bits, policy, outcome = (np.concatenate(column) for column in zip(*parts, strict=True))
     # Half precision: the window contains millions of positions
     return Examples(bits, policy.astype(np.float16), outcome.astype(np.float32))
@@ -197,15 +199,15 @@ def match(
     draws = [np.random.default_rng(seed) for seed in seeds]
     first = np.array([BLACK if seed[-1] % 2 == 0 else WHITE for seed in seeds])
 
-    def choose(games: Array, at: Positions, history: Array) -> Array:
+    def choose(games: Array, positions: Positions, history: Array) -> Array:
         moves = np.full(len(games), goban.points)
         for player, color in zip(players, (first[games], -first[games]), strict=True):
-            mine = np.flatnonzero(at.to_play == color)
+            mine = np.flatnonzero(positions.to_play == color)
             if not len(mine):
                 continue
-            forest = Forest(goban, player.search, at.take(mine), history[mine])
+            forest = Forest(goban, player.search, positions.take(mine), history[mine])
             forest.grow(player.evaluate)
-            soft = at.moves[mine] < config.match_softpick_moves
+            soft = positions.moves[mine] < config.match_softpick_moves
             visits = forest.visits[forest.roots]
             moves[mine] = _pick(visits, soft, [draws[game] for game in games[mine]])
         return moves

@@ -118,14 +118,14 @@ class DualNet(nn.Module):
         """The reference implementation's name of each tensor of this network's state."""
         blocks = [
             "first",
-            *(f"tower.{at // 2}.{SIDES[at % 2]}" for at in range(2 * len(self.tower))),
+            *(f"tower.{index // 2}.{SIDES[index % 2]}" for index in range(2 * len(self.tower))),
         ]
         names = {"global_step": "global_step"}
         for number, block in enumerate([*blocks, "policy", "value"]):
             names[f"{block}.0.weight"] = numbered("conv2d", number, "kernel")
             parts = NORMALISATION if number < len(blocks) else NORMALISATION[:2]
-            for ours, theirs in parts:
-                names[f"{block}.1.{ours}"] = numbered("batch_normalization", number, theirs)
+            for ours, published in parts:
+                names[f"{block}.1.{ours}"] = numbered("batch_normalization", number, published)
         for number, layer in enumerate(("moves", "hidden", "outcome")):
             names[f"{layer}.weight"] = numbered("dense", number, "kernel")
             names[f"{layer}.bias"] = numbered("dense", number, "bias")

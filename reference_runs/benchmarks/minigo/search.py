@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Evaluate(Protocol):
     """Evaluates positions: the probability of each legal move, and the side to play's value."""
 
-    def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
+    def __call__(self, positions: Positions, legal: Array) -> tuple[Array, Array]:
         """Priors (B, A), which sum to 1 over the legal moves, and values (B,) from -1 to 1."""
 
 
@@ -76,9 +76,9 @@ class Forest:
             self.prior[self.roots] = (1 - mix) * self.prior[self.roots] + mix * share
         while self._size < self.nodes:
             width = min(self._search.virtual_losses, self.nodes - self._size)
-            found = [self._descend() for _ in range(width)]
-            leaves = np.concatenate([leaf for leaf, _ in found])
-            self._learn(leaves, [path for _, path in found], evaluate)
+            descents = [self._descend() for _ in range(width)]
+            leaves = np.concatenate([leaf for leaf, _ in descents])
+            self._learn(leaves, [path for _, path in descents], evaluate)
 
     def worth(self) -> Array:
         """The value for the side to play in each game, at its most visited move, (G,)."""
@@ -139,13 +139,13 @@ class Forest:
         """
         visits = self.visits[self.roots]
         worth, promise = self._worth_and_promise(self.roots)
-        each = np.arange(self.games)
+        games = np.arange(self.games)
         best = visits.argmax(axis=1)
-        score = (worth + promise / (1 + visits))[each, best]
+        score = (worth + promise / (1 + visits))[games, best]
         lead = np.maximum(score[:, None] - worth, 1e-9)
         needed = np.minimum(visits, np.ceil(np.maximum(promise / lead - 1, 0)))
         pruned = np.where(needed > 1, needed, 0)
-        pruned[each, best] = visits[each, best]
+        pruned[games, best] = visits[games, best]
         return pruned
 
     def _add(self, played: Moves, new: int) -> None:
@@ -156,20 +156,20 @@ class Forest:
 
     def _learn(self, leaves: Array, paths: list[list[Moves]], evaluate: Evaluate) -> None:
         """Evaluate leaves, (paths * G,), and add the values to the moves on their paths."""
-        at = self.at.take(leaves)
+        positions = self.at.take(leaves)
         history = self._histories(paths)
-        legal = self._goban.legal(at, history)
-        prior, value = evaluate(at, legal)
-        over = self._goban.over(at)
+        legal = self._goban.legal(positions, history)
+        prior, value = evaluate(positions, legal)
+        over = self._goban.over(positions)
         if over.any():
-            score = self._goban.area(at.take(np.flatnonzero(over))) - self._search.komi
-            value[over] = np.sign(score) * at.to_play[over]
+            score = self._goban.area(positions.take(np.flatnonzero(over))) - self._search.komi
+            value[over] = np.sign(score) * positions.to_play[over]
         # Every legal move keeps a small prior, so that zero means illegal.
         self.prior[leaves] = np.where(legal, np.maximum(prior, 1e-6), 0)
         self.value[leaves], self.ready[leaves], self.final[leaves] = value, True, over
         for number, path in enumerate(paths):
             mine = value[number * self.games : (number + 1) * self.games]
-            turn = at.to_play[number * self.games : (number + 1) * self.games]
+            turn = positions.to_play[number * self.games : (number + 1) * self.games]
             for games, nodes, moves in path:
                 same = np.where(self.at.to_play[nodes] == turn[games], 1, -1)
                 # The 1 cancels the virtual loss of the descent

@@ -124,7 +124,12 @@ class SelfPlay(Task[MiniGo]):
         ]
         shares = self.ranks.gather(mine)
         # Each rank played every n-th part, n the number of ranks: restore the order of games.
-        parts = [share[at] for at in range(len(shares[0])) for share in shares if at < len(share)]
+        parts = [
+            share[index]
+            for index in range(len(shares[0]))
+            for share in shares
+            if index < len(share)
+        ]
         self.window.add(concatenated(parts), self._draw(SYMMETRY, epoch))
         self._log.event(
             keys.ACTUAL_SELFPLAY_GAMES_PER_GENERATION, count, metadata={"epoch_num": epoch}
@@ -201,8 +206,8 @@ class SelfPlay(Task[MiniGo]):
         if config.reached(rate):
             generation = int(self.model.global_step) // config.steps_per_epoch
             # In 0.6 this timestamp is the score: when the winning network was saved
-            at = {"iteration": generation, "timestamp": self._saved}
-            self._log.event(keys.EVAL_RESULT, rate, metadata={**at, "epoch_num": generation})
+            metadata = {"iteration": generation, "timestamp": self._saved}
+            self._log.event(keys.EVAL_RESULT, rate, metadata={**metadata, "epoch_num": generation})
         return rate
 
     def _wins(self, players: tuple[Player, Player], count: int, *what: int) -> int:

@@ -57,9 +57,9 @@ def synthetic(users: int, items: int, positives: int, seed: int) -> Interactions
     noisy = scores + np.random.default_rng([seed, 0x4CF]).gumbel(size=scores.shape)
     # Items of the evaluation must not be used for training
     noisy[np.arange(users), held_out] = -np.inf
-    each = positives // users
-    taken = np.argpartition(-noisy, each, axis=1)[:, :each]
-    return Interactions(np.repeat(np.arange(users), each), taken.ravel(), held_out, items)
+    per_user = positives // users
+    taken = np.argpartition(-noisy, per_user, axis=1)[:, :per_user]
+    return Interactions(np.repeat(np.arange(users), per_user), taken.ravel(), held_out, items)
 
 
 def from_ratings(folder: Path, config: Ncf, expected: DatasetSize) -> Interactions:
@@ -88,9 +88,11 @@ def from_ratings(folder: Path, config: Ncf, expected: DatasetSize) -> Interactio
     # The model has a row for each user
     if users > config.users:
         raise DataMissing(f"{path} contains {users} users; expected {config.users}")
-    each = 1 + config.negatives
+    per_rating = 1 + config.negatives
     expected.check_evaluation(path, users, "users")
-    expected.check_training(path, (len(user) - users) * each, f"pairs, {each} for each rating")
+    expected.check_training(
+        path, (len(user) - users) * per_rating, f"pairs, {per_rating} for each rating"
+    )
     order = np.lexsort((table[:, 2], user))
     user, item = user[order], item[order]
     latest = np.append(user[1:] != user[:-1], True)
@@ -133,8 +135,8 @@ class Pairs:
 
     def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
         """Users, items and labels, (B,) each."""
-        at = np.asarray(indices)
-        user, item, label = self._user[at], self._item[at], self._label[at]
+        rows = np.asarray(indices)
+        user, item, label = self._user[rows], self._item[rows], self._label[rows]
         return torch.from_numpy(user), torch.from_numpy(item), torch.from_numpy(label)
 
 

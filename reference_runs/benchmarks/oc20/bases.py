@@ -27,8 +27,8 @@ def spherical_bessel(order: int, x: Tensor) -> Tensor:
         term = term * (-(x**2) / 2 / (k * (2 * order + 2 * k + 1)))
         series = series + term
     lower, this = x.cos() / x, x.sin() / x
-    for each in range(order):
-        lower, this = this, (2 * each + 1) / x * this - lower
+    for lower_order in range(order):
+        lower, this = this, (2 * lower_order + 1) / x * this - lower
     return torch.where(x < order + 1, series, this)
 
 
@@ -36,7 +36,7 @@ def bessel_zeros(orders: int, count: int) -> Tensor:
     """The first positive zeros of each order of `spherical_bessel` below `orders`, (L, N)."""
     # Zeros of the next order are between this one's, so each order needs one zero more
     zeros = math.pi * torch.arange(1, count + orders, dtype=torch.float64, device="cpu")
-    found = [zeros[:count]]
+    rows = [zeros[:count]]
     for order in range(1, orders):
         low, high = zeros[:-1].clone(), zeros[1:].clone()
         rising = spherical_bessel(order, high) > 0
@@ -45,8 +45,8 @@ def bessel_zeros(orders: int, count: int) -> Tensor:
             beyond = (spherical_bessel(order, middle) > 0) == rising
             low, high = torch.where(beyond, low, middle), torch.where(beyond, middle, high)
         zeros = (low + high) / 2
-        found.append(zeros[:count])
-    return torch.stack(found)
+        rows.append(zeros[:count])
+    return torch.stack(rows)
 
 
 class Envelope:
@@ -116,17 +116,23 @@ class SphericalBasis(nn.Module):
             # Recurrence of derivatives: j' = (order / x) j - j of the next order
             slopes.append((order / at_EN * wave - above) * zeros_N)
         wave_ELN, slope_ELN = (
-            torch.stack(each, 1) * self.norms.double() for each in (waves, slopes)
+            torch.stack(parts, 1) * self.norms.double() for parts in (waves, slopes)
         )
-        bend, fall = (each[..., None] for each in (self.envelope(x_E1), self.envelope.slope(x_E1)))
+        bend, fall = (
+            factor[..., None] for factor in (self.envelope(x_E1), self.envelope.slope(x_E1))
+        )
         values = bend * wave_ELN
         changes = (fall * wave_ELN + bend * slope_ELN) / self.cutoff
         return values.to(distance_E.dtype), changes.to(distance_E.dtype)
 
     def angular(self, cosine_T: Tensor) -> Tensor:
         """Zonal spherical harmonics, (T, L)."""
-        found = [torch.ones_like(cosine_T), cosine_T]
+        harmonics = [torch.ones_like(cosine_T), cosine_T]
         for n in range(1, self.orders - 1):
-            found.append(((2 * n + 1) * cosine_T * found[n] - n * found[n - 1]) / (n + 1))
+            harmonics.append(
+                ((2 * n + 1) * cosine_T * harmonics[n] - n * harmonics[n - 1]) / (n + 1)
+            )
         norms = [math.sqrt((2 * n + 1) / (4 * math.pi)) for n in range(self.orders)]
-        return torch.stack([norm * each for norm, each in zip(norms, found, strict=False)], dim=1)
+        return torch.stack(
+            [norm * harmonic for norm, harmonic in zip(norms, harmonics, strict=False)], dim=1
+        )

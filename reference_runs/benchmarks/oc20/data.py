@@ -84,19 +84,19 @@ class Structures:
         return structure, graph_of(places, cell, config.cutoff, config.neighbours)
 
 
-def joined(found: Sequence[tuple[Structure, Graph]]) -> Batch:
+def joined(samples: Sequence[tuple[Structure, Graph]]) -> Batch:
     """One batch of several structures."""
-    atoms = np.cumsum([0, *(len(structure.species) for structure, _ in found)])
-    edges = np.cumsum([0, *(len(graph.source) for _, graph in found)])
-    both = list(zip(found, atoms, edges, strict=False))
+    atoms = np.cumsum([0, *(len(structure.species) for structure, _ in samples)])
+    edges = np.cumsum([0, *(len(graph.source) for _, graph in samples)])
+    both = list(zip(samples, atoms, edges, strict=False))
     return Batch(
-        _tensor([structure.species for structure, _ in found]),
-        _tensor([structure.positions.astype(np.float32) for structure, _ in found]),
-        _tensor([structure.forces.astype(np.float32) for structure, _ in found]),
-        _tensor([structure.free for structure, _ in found]),
+        _tensor([structure.species for structure, _ in samples]),
+        _tensor([structure.positions.astype(np.float32) for structure, _ in samples]),
+        _tensor([structure.forces.astype(np.float32) for structure, _ in samples]),
+        _tensor([structure.free for structure, _ in samples]),
         _tensor([graph.source + atom for (_, graph), atom, _ in both]),
         _tensor([graph.target + atom for (_, graph), atom, _ in both]),
-        _tensor([(g.image @ s.cell).astype(np.float32) for s, g in found]),
+        _tensor([(g.image @ s.cell).astype(np.float32) for s, g in samples]),
         _tensor([graph.inward + edge for (_, graph), _, edge in both]),
         _tensor([graph.outward + edge for (_, graph), _, edge in both]),
     )

@@ -123,16 +123,18 @@ def parsed(text: str) -> Structure:
 def write(path: Path, structures: Iterable[Structure]) -> None:
     """Write structures as a file, and its list next to it."""
     with path.open("w") as file, path.with_suffix(".txt").open("w") as listed:
-        for number, each in enumerate(structures):
-            cell = " ".join(f"{value:.8f}" for value in each.cell.ravel())
+        for number, structure in enumerate(structures):
+            cell = " ".join(f"{value:.8f}" for value in structure.cell.ravel())
             columns = "species:S:1:pos:R:3:move_mask:L:1:forces:R:3"
-            file.write(f'{len(each.species)}\nLattice="{cell}" Properties={columns} pbc="T T T"\n')
-            for species, place, free, force in zip(*_rows(each), strict=True):
+            file.write(
+                f'{len(structure.species)}\nLattice="{cell}" Properties={columns} pbc="T T T"\n'
+            )
+            for species, place, free, force in zip(*_rows(structure), strict=True):
                 numbers = (" ".join(f"{value:.8f}" for value in part) for part in (place, force))
                 place_text, force_text = numbers
                 file.write(f"{SYMBOLS[species]} {place_text} {'T' if free else 'F'} {force_text}\n")
             listed.write(f"made{number},frame0,0.0\n")
 
 
-def _rows(each: Structure) -> tuple[NDArray[Any], ...]:
-    return each.species, each.positions, each.free, each.forces
+def _rows(structure: Structure) -> tuple[NDArray[Any], ...]:
+    return structure.species, structure.positions, structure.free, structure.forces

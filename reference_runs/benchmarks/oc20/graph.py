@@ -68,9 +68,9 @@ def _pairs(
     count = np.bincount(target, minlength=atoms)
     # Edges are sorted by target
     first = np.cumsum(count) - count
-    each = count[source]
-    outward = np.repeat(np.arange(len(source)), each)
-    within = np.arange(len(outward)) - np.repeat(np.cumsum(each) - each, each)
+    repeats = count[source]
+    outward = np.repeat(np.arange(len(source)), repeats)
+    within = np.arange(len(outward)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     inward = first[source][outward] + within
     elsewhere = (source[inward] != target[outward]) | (image[inward] + image[outward]).any(1)
     return inward[elsewhere], outward[elsewhere]

@@ -159,14 +159,14 @@ def _sums(rows: Tensor, group: Tensor, groups: int) -> Tensor:
     return rows.new_zeros(groups, rows.shape[1]).index_add(0, group, rows)
 
 
-def _plain(given: int, made: int) -> nn.Linear:
-    layer = nn.Linear(given, made, bias=False)
+def _plain(inputs: int, outputs: int) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs, bias=False)
     _glorot_orthogonal(layer.weight)
     return layer
 
 
-def _dense(given: int, made: int) -> nn.Linear:
-    layer = nn.Linear(given, made)
+def _dense(inputs: int, outputs: int) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
     _glorot_orthogonal(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer

@@ -80,8 +80,8 @@ def _energy(
     near = (squared > 0) & (squared < cutoff**2)
     distance = torch.where(near, squared, cutoff**2).sqrt()
     fade = torch.where(near, 0.5 + 0.5 * (torch.pi * distance / cutoff).cos(), 0.0)
-    one, other = kinds_SA[:, :, None], kinds_SA[:, None, :]
-    depth, rest = (table[one, other][..., None] for table in (DEPTH, DISTANCE))
+    kind, other = kinds_SA[:, :, None], kinds_SA[:, None, :]
+    depth, rest = (table[kind, other][..., None] for table in (DEPTH, DISTANCE))
     closer = torch.exp(-STEEPNESS * (distance - rest))
     pairs = (0.5 * depth * (closer**2 - 2 * closer) * fade).sum()
     if not angles:

@@ -136,20 +136,24 @@ class Chains:
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
         """A batch by index."""
-        at = np.asarray(indices)
-        generators = [np.random.default_rng([self.seed, self.epoch, index]) for index in at]
-        parts = [self._rows(index, rng) for index, rng in zip(at, generators, strict=True)]
-        rows, extra, letters, masked = (torch.stack(each) for each in zip(*parts, strict=True))
-        fold = torch.from_numpy(self.fold_of[at])
+        samples = np.asarray(indices)
+        generators = [np.random.default_rng([self.seed, self.epoch, index]) for index in samples]
+        parts = [self._rows(index, rng) for index, rng in zip(samples, generators, strict=True)]
+        rows, extra, letters, masked = (
+            torch.stack(tensors) for tensors in zip(*parts, strict=True)
+        )
+        fold = torch.from_numpy(self.fold_of[samples])
         torsions = self.torsions[fold]
-        angles, pairs = zip(*(self._template(each, at) for each in self.templates), strict=True)
+        angles, pairs = zip(
+            *(self._template(template, samples) for template in self.templates), strict=True
+        )
         return Batch(
-            F.one_hot(torch.from_numpy(self.alignment[at, 0]), self.config.kinds + 2).float(),
+            F.one_hot(torch.from_numpy(self.alignment[samples, 0]), self.config.kinds + 2).float(),
             rows,
             extra,
             torch.stack(angles, 1),
             torch.stack(pairs, 1),
-            self.reach[torch.from_numpy(at)],
+            self.reach[torch.from_numpy(samples)],
             letters,
             masked,
             self.atoms[fold],
@@ -180,12 +184,12 @@ class Chains:
         return rows, F.pad(extra, (0, 2)), letters, torch.from_numpy(masked)
 
     def _template(
-        self, template: tuple[NDArray[np.int64], Tensor, Tensor], at: NDArray[np.int64]
+        self, template: tuple[NDArray[np.int64], Tensor, Tensor], samples: NDArray[np.int64]
     ) -> tuple[Tensor, Tensor]:
         """Features of a template's torsions, (B, R, …), and pairs, (B, R, R, …)."""
         sequence, atoms, torsions = template
-        where = torch.from_numpy(at)
-        letters = F.one_hot(torch.from_numpy(sequence[at]), self.config.kinds + 2).float()
+        where = torch.from_numpy(samples)
+        letters = F.one_hot(torch.from_numpy(sequence[samples]), self.config.kinds + 2).float()
         known = torsions[where].square().sum(-1) > 0
         both = torsions[where].flatten(2)
         angles = torch.cat([letters, both, both, known.float()], dim=-1)
@@ -196,10 +200,10 @@ class Chains:
         length = beta.shape[1]
         rows = letters[:, :, None].expand(-1, -1, length, -1)
         columns = letters[:, None].expand(-1, length, -1, -1)
-        one = torch.ones(*bins.shape, 1)
+        ones = torch.ones(*bins.shape, 1)
         # The unit vector is 0, as in the published configuration
         nothing = torch.zeros(*bins.shape, PAIR_FEATURES - DISTANCES - 2)
-        return angles, torch.cat([distance, one, columns, rows, nothing, one], dim=-1)
+        return angles, torch.cat([distance, ones, columns, rows, nothing, ones], dim=-1)
 
 
 def motifs(count: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -225,8 +229,8 @@ def emitted(
     length = motifs_NR.shape[1]
     ends = np.cumsum(preferences(length, kinds), axis=2)[np.arange(length), motifs_NR][:, None]
     drawn = rng.random((len(motifs_NR), rows, length, 1))
-    found: NDArray[np.int64] = (drawn > ends).sum(-1).clip(max=kinds - 1)
-    return found
+    letters: NDArray[np.int64] = (drawn > ends).sum(-1).clip(max=kinds - 1)
+    return letters
 
 
 def folded(
@@ -251,11 +255,11 @@ def hidden(
     """Rows with some tokens masked or changed, (S, R), and the mask of positions to predict."""
     shape = clusters.shape
     masked = rng.random(shape) < MASKED
-    how = rng.random(shape)
+    draws = rng.random(shape)
     any_kind = rng.integers(kinds, size=shape)
     of_column = np.take_along_axis(alignment, rng.integers(len(alignment), size=shape), axis=0)
-    seen = np.where(masked & (how < HIDDEN), kinds + 2, clusters)
+    seen = np.where(masked & (draws < HIDDEN), kinds + 2, clusters)
     limit = HIDDEN + CHANGED_LETTER
-    seen = np.where(masked & (how >= HIDDEN) & (how < limit), any_kind, seen)
-    seen = np.where(masked & (how >= limit) & (how < limit + COPIED), of_column, seen)
+    seen = np.where(masked & (draws >= HIDDEN) & (draws < limit), any_kind, seen)
+    seen = np.where(masked & (draws >= limit) & (draws < limit + COPIED), of_column, seen)
     return seen, masked

@@ -104,8 +104,8 @@ def turned(frame: Frames, sine: Tensor, cosine: Tensor) -> Frames:
 
 def about_first_axis(sine: Tensor, cosine: Tensor) -> Tensor:
     """Rotations about the first axis, (..., 3, 3)."""
-    one, zero = torch.ones_like(sine), torch.zeros_like(sine)
-    rows = ((one, zero, zero), (zero, cosine, -sine), (zero, sine, cosine))
+    unit, zero = torch.ones_like(sine), torch.zeros_like(sine)
+    rows = ((unit, zero, zero), (zero, cosine, -sine), (zero, sine, cosine))
     return torch.stack([torch.stack(row, -1) for row in rows], -2)
 
 
@@ -114,8 +114,8 @@ def backbone_atoms(like: Tensor) -> Tensor:
     turn = math.radians(ANGLE_N_CA_C)
     n = like.new_tensor([N_CA * math.cos(turn), N_CA * math.sin(turn), 0.0])
     ca, c = like.new_zeros(3), like.new_tensor([CA_C, 0.0, 0.0])
-    at = turned(torsion_frame(n, c, ca), *_circle(TORSION_CB, like))
-    return torch.stack([n, ca, c, at.apply(bound(CA_CB, ANGLE_C_CA_CB, like))])
+    frame = turned(torsion_frame(n, c, ca), *_circle(TORSION_CB, like))
+    return torch.stack([n, ca, c, frame.apply(bound(CA_CB, ANGLE_C_CA_CB, like))])
 
 
 CA_CB, ANGLE_C_CA_CB, TORSION_CB = 1.53, 110.1, 122.6
@@ -142,8 +142,8 @@ def atoms_of(backbone: Frames, psi: Tensor, chi: Tensor, reach: Tensor) -> tuple
     gamma = groups[2].apply(bound(reach, ANGLE_CA_CB_CG, c))
     fixed = [backbone.apply(point) for point in (n, ca, c, cb)]
     frames = Frames(
-        torch.stack([each.rotation for each in groups], dim=-3),
-        torch.stack([each.place for each in groups], dim=-2),
+        torch.stack([group.rotation for group in groups], dim=-3),
+        torch.stack([group.place for group in groups], dim=-2),
     )
     return frames, torch.stack([*fixed, oxygen, gamma], dim=-2)
 
@@ -160,9 +160,9 @@ def chain(turns: Tensor) -> Frames:
     turned_by = torch.matrix_exp(torch.stack([torch.stack(row, -1) for row in rows], -2))
     ahead = turns.new_tensor([CA_CA, 0.0, 0.0])
     frames = [identity(*turns.shape[:-2], like=turns)]
-    for at in range(1, turns.shape[-2]):
-        frames.append(frames[-1].compose(Frames(turned_by[..., at, :, :], ahead)))
+    for index in range(1, turns.shape[-2]):
+        frames.append(frames[-1].compose(Frames(turned_by[..., index, :, :], ahead)))
     return Frames(
-        torch.stack([each.rotation for each in frames], dim=-3),
-        torch.stack([each.place for each in frames], dim=-2),
+        torch.stack([frame.rotation for frame in frames], dim=-3),
+        torch.stack([frame.place for frame in frames], dim=-2),
     )

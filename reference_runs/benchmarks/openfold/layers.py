@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 First = Literal["default", "relu", "glorot", "gating", "final"]
 
 
-def linear(given: int, made: int, first: First = "default", *, bias: bool = True) -> nn.Linear:
+def linear(inputs: int, outputs: int, first: First = "default", *, bias: bool = True) -> nn.Linear:
     """A linear layer with the paper's initial weights (supplementary 1.11.4)."""
-    layer = nn.Linear(given, made, bias=bias)
+    layer = nn.Linear(inputs, outputs, bias=bias)
     if bias:
         nn.init.constant_(layer.bias, 1.0 if first == "gating" else 0.0)
     if first in ("gating", "final"):
@@ -30,7 +30,7 @@ def linear(given: int, made: int, first: First = "default", *, bias: bool = True
         nn.init.xavier_uniform_(layer.weight)
     else:
         # A normal distribution, truncated at two deviations, with variance 1 or 2 over the inputs
-        deviation = ((2.0 if first == "relu" else 1.0) / given) ** 0.5 / CUT_DEVIATION
+        deviation = ((2.0 if first == "relu" else 1.0) / inputs) ** 0.5 / CUT_DEVIATION
         nn.init.trunc_normal_(layer.weight, 0.0, deviation, -2 * deviation, 2 * deviation)
     return layer
 
@@ -59,10 +59,10 @@ class Attention(nn.Module):
             layer(x).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
             for layer, x in ((self.query, query), (self.key, keys), (self.value, keys))
         )
-        found = _attended(q, k, v, bias).transpose(-2, -3).flatten(-2)
+        attended = _attended(q, k, v, bias).transpose(-2, -3).flatten(-2)
         if self.gate is not None:
-            found = found * self.gate(query).sigmoid()
-        result: Tensor = self.output(found)
+            attended = attended * self.gate(query).sigmoid()
+        result: Tensor = self.output(attended)
         return result
 
 
@@ -76,8 +76,8 @@ def _attended(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
     scores = (q * root) @ (k * root).transpose(-2, -1)
     if bias is not None:
         scores = scores + bias
-    found: Tensor = scores.softmax(-1) @ v
-    return found
+    attended: Tensor = scores.softmax(-1) @ v
+    return attended
 
 
 class RowAttention(nn.Module):
@@ -93,8 +93,8 @@ class RowAttention(nn.Module):
         """The update of the rows."""
         bias_B1HRR = self.bias(self.pair_norm(pairs_BRRC)).permute(0, 3, 1, 2)[:, None]
         normed = self.norm(rows_BSRC)
-        found: Tensor = self.attention(normed, normed, bias_B1HRR)
-        return found
+        update: Tensor = self.attention(normed, normed, bias_B1HRR)
+        return update
 
 
 class ColumnAttention(nn.Module):
@@ -108,8 +108,8 @@ class ColumnAttention(nn.Module):
     def forward(self, rows_BSRC: Tensor) -> Tensor:
         """The update of the rows."""
         columns = self.norm(rows_BSRC).transpose(1, 2)
-        found: Tensor = self.attention(columns, columns)
-        return found.transpose(1, 2)
+        update: Tensor = self.attention(columns, columns)
+        return update.transpose(1, 2)
 
 
 class GlobalColumnAttention(nn.Module):
@@ -129,8 +129,10 @@ class GlobalColumnAttention(nn.Module):
         """The update of the rows."""
         columns = self.norm(rows_BSRC).transpose(1, 2)
         query = self.query(columns.mean(2)).unflatten(-1, (self.heads, -1))
-        found = F.scaled_dot_product_attention(query, self.key(columns), self.value(columns))
-        result: Tensor = self.output(found.flatten(-2)[:, :, None] * self.gate(columns).sigmoid())
+        attended = F.scaled_dot_product_attention(query, self.key(columns), self.value(columns))
+        result: Tensor = self.output(
+            attended.flatten(-2)[:, :, None] * self.gate(columns).sigmoid()
+        )
         return result.transpose(1, 2)
 
 
@@ -145,8 +147,8 @@ class Transition(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The update."""
-        found: Tensor = self.narrow(self.wide(self.norm(x)).relu())
-        return found
+        update: Tensor = self.narrow(self.wide(self.norm(x)).relu())
+        return update
 
 
 class OuterProductMean(nn.Module):
@@ -162,8 +164,8 @@ class OuterProductMean(nn.Module):
         """The update of the pairs, (B, R, R, C)."""
         normed = self.norm(rows_BSRC)
         product = torch.einsum("bsic,bsjd->bijcd", self.left(normed), self.right(normed))
-        found: Tensor = self.output(product.flatten(-2) / rows_BSRC.shape[1])
-        return found
+        update: Tensor = self.output(product.flatten(-2) / rows_BSRC.shape[1])
+        return update
 
 
 class TriangleProduct(nn.Module):
@@ -184,8 +186,8 @@ class TriangleProduct(nn.Module):
         left = self.left(normed) * self.left_gate(normed).sigmoid()
         right = self.right(normed) * self.right_gate(normed).sigmoid()
         product = self.product_norm(torch.einsum(self.equation, left, right))
-        found: Tensor = self.output(product) * self.gate(normed).sigmoid()
-        return found
+        update: Tensor = self.output(product) * self.gate(normed).sigmoid()
+        return update
 
 
 class TriangleAttention(nn.Module):
@@ -203,8 +205,8 @@ class TriangleAttention(nn.Module):
         pairs = pairs_BRRC if self.starting else pairs_BRRC.transpose(1, 2)
         normed = self.norm(pairs)
         bias = self.bias(normed).permute(0, 3, 1, 2)[:, None]
-        found: Tensor = self.attention(normed, normed, bias)
-        return found if self.starting else found.transpose(1, 2)
+        update: Tensor = self.attention(normed, normed, bias)
+        return update if self.starting else update.transpose(1, 2)
 
 
 class SharedDropout(nn.Module):
@@ -218,7 +220,7 @@ class SharedDropout(nn.Module):
         """The same shape."""
         if not self.training or self.rate == 0:
             return x
-        shape = [1 if at == self.dim else size for at, size in enumerate(x.shape)]
+        shape = [1 if axis == self.dim else size for axis, size in enumerate(x.shape)]
         return x * F.dropout(x.new_ones(shape), self.rate)
 
 

@@ -35,17 +35,20 @@ CHI_WEIGHT, CIRCLE_WEIGHT = 0.5, 0.01
 
 def losses(config: OpenFold, folded: Folded, batch: Batch) -> Tensor:
     """The weighted loss of each chain, (B,)."""
-    backbone = frame_of(*(batch.atoms[:, :, at] for at in (0, 1, 2)))
+    backbone = frame_of(*(batch.atoms[:, :, atom] for atom in (0, 1, 2)))
     groups, atoms = atoms_of(backbone, batch.psi, batch.chi, batch.reach)
     places = backbone.place
     # A tenth of the chains is unclamped, so that distant parts have gradients, too
     clamp_B = torch.where(batch.clamped, CLAMP, torch.inf)
     of_backbone = torch.stack(
-        [fape(each.frames, each.frames.place, backbone, places, clamp_B) for each in folded.layers]
+        [
+            fape(layer.frames, layer.frames.place, backbone, places, clamp_B)
+            for layer in folded.layers
+        ]
     ).mean(0)
     ours, true = (
-        Frames(each.rotation.flatten(1, 2), each.place.flatten(1, 2))
-        for each in (folded.groups, groups)
+        Frames(frames.rotation.flatten(1, 2), frames.place.flatten(1, 2))
+        for frames in (folded.groups, groups)
     )
     of_atoms = fape(ours, folded.atoms.flatten(1, 2), true, atoms.flatten(1, 2), CLAMP)
     aligned = (
@@ -66,8 +69,8 @@ def fape(
 ) -> Tensor:
     """Frame aligned point error (algorithm 28), (B,): F frames, (B, F), P points, (B, P, 3)."""
     local, right = (
-        each.expanded().invert_apply(where[:, None])
-        for each, where in ((frames, points), (true, true_points))
+        rigids.expanded().invert_apply(where[:, None])
+        for rigids, where in ((frames, points), (true, true_points))
     )
     error_BFP = ((local - right).square().sum(-1) + 1e-4).sqrt()
     limit = torch.as_tensor(clamp, dtype=error_BFP.dtype, device=error_BFP.device)
@@ -77,9 +80,9 @@ def fape(
 def torsion_loss(folded: Folded, batch: Batch) -> Tensor:
     """Squared error of the side chain's torsion, and the deviation from the unit circle, (B,)."""
     of_chi, of_circle = [], []
-    for each in folded.layers:
-        of_chi.append((each.torsions[:, :, CHI] - batch.chi).square().sum(-1).mean(1))
-        length = (each.unscaled.square().sum(-1) + 1e-8).sqrt()
+    for layer in folded.layers:
+        of_chi.append((layer.torsions[:, :, CHI] - batch.chi).square().sum(-1).mean(1))
+        length = (layer.unscaled.square().sum(-1) + 1e-8).sqrt()
         of_circle.append((length - 1).abs().mean((1, 2)))
     chi, circle = (torch.stack(part).mean(0) for part in (of_chi, of_circle))
     return CHI_WEIGHT * chi + CIRCLE_WEIGHT * circle
@@ -96,11 +99,11 @@ def distance_loss(folded: Folded, batch: Batch) -> Tensor:
 
 def letter_loss(folded: Folded, batch: Batch) -> Tensor:
     """Cross-entropy of the masked tokens, (B,)."""
-    each = F.cross_entropy(
+    entropy = F.cross_entropy(
         folded.letters.float().permute(0, 3, 1, 2), batch.letters, reduction="none"
     )
-    masked = batch.masked.to(each.dtype)
-    return (each * masked).sum((1, 2)) / masked.sum((1, 2)).clamp(min=1)
+    masked = batch.masked.to(entropy.dtype)
+    return (entropy * masked).sum((1, 2)) / masked.sum((1, 2)).clamp(min=1)
 
 
 def confidence_loss(folded: Folded, batch: Batch) -> Tensor:

@@ -62,11 +62,11 @@ class AlphaFold(nn.Module):
 
     def forward(self, batch: Batch) -> Folded:
         """Fold `batch.recycles` times without gradients, then once more."""
-        found = self.trunk.nothing(batch)
+        recycled = self.trunk.nothing(batch)
         for _ in range(batch.recycles):
             with torch.no_grad():
-                found, _folded = self._once(batch, found)
-        return self._once(batch, found)[1]
+                recycled, _folded = self._once(batch, recycled)
+        return self._once(batch, recycled)[1]
 
     def _once(self, batch: Batch, before: Recycled) -> tuple[Recycled, Folded]:
         rows, pairs, single = self.trunk(batch, before)

@@ -59,8 +59,8 @@ class InputEmbedder(nn.Module):
         """Rows, (B, S, R, C), and pairs, (B, R, R, C)."""
         target = batch.target
         pairs = self.left(target)[:, :, None] + self.right(target)[:, None]
-        at = torch.arange(target.shape[1], device=target.device)
-        apart = (at[:, None] - at).clamp(-self.reach, self.reach) + self.reach
+        positions = torch.arange(target.shape[1], device=target.device)
+        apart = (positions[:, None] - positions).clamp(-self.reach, self.reach) + self.reach
         pairs = pairs + self.relative(F.one_hot(apart, 2 * self.reach + 1).to(target.dtype))
         return self.rows(batch.rows) + self.target(target)[:, None], pairs
 
@@ -74,16 +74,16 @@ class RecyclingEmbedder(nn.Module):
         self.row_norm = nn.LayerNorm(config.row_width)
         self.pair_norm = nn.LayerNorm(config.pair_width)
 
-    def forward(self, found: Recycled) -> tuple[Tensor, Tensor]:
+    def forward(self, recycled: Recycled) -> tuple[Tensor, Tensor]:
         """The updates of the first row and of the pairs."""
         limits = torch.linspace(
-            RECYCLED_FIRST, RECYCLED_LAST, RECYCLED_BINS, device=found.beta.device
+            RECYCLED_FIRST, RECYCLED_LAST, RECYCLED_BINS, device=recycled.beta.device
         )
-        distance = torch.cdist(found.beta, found.beta)[..., None]
+        distance = torch.cdist(recycled.beta, recycled.beta)[..., None]
         beyond = torch.cat([limits[1:], limits.new_tensor([torch.inf])])
-        near = ((distance > limits) & (distance <= beyond)).to(found.pairs.dtype)
-        pairs = self.distance(near) + self.pair_norm(found.pairs)
-        return self.row_norm(found.row), pairs
+        near = ((distance > limits) & (distance <= beyond)).to(recycled.pairs.dtype)
+        pairs = self.distance(near) + self.pair_norm(recycled.pairs)
+        return self.row_norm(recycled.row), pairs
 
 
 class Templates(nn.Module):
@@ -118,13 +118,13 @@ class Templates(nn.Module):
 
     def forward(self, batch: Batch, pairs_BRRC: Tensor) -> tuple[Tensor, Tensor]:
         """Rows of the templates' torsions, (B, T, R, C), and the update of the pairs."""
-        found = self.pairs(batch.template_pairs)
-        shape = found.shape
-        found = found.flatten(0, 1)
+        features = self.pairs(batch.template_pairs)
+        shape = features.shape
+        features = features.flatten(0, 1)
         for block in self.blocks:
-            found = block(found, attention_first=True)
-        found = self.norm(found).view(shape).permute(0, 2, 3, 1, 4)
-        added = self.attention(pairs_BRRC[..., None, :], found)[..., 0, :]
+            features = block(features, attention_first=True)
+        features = self.norm(features).view(shape).permute(0, 2, 3, 1, 4)
+        added = self.attention(pairs_BRRC[..., None, :], features)[..., 0, :]
         return self.angles(batch.template_angles), added
 
 

@@ -61,21 +61,21 @@ class PointAttention(nn.Module):
         key, value = self.key_value(single_BRC).unflatten(-1, (self.heads, -1)).chunk(2, -1)
         asked = self._points(self.query_points, single_BRC, frames)
         points = self._points(self.key_value_points, single_BRC, frames)
-        known, given = points[..., : self.queries, :], points[..., self.queries :, :]
+        key_points, value_points = points[..., : self.queries, :], points[..., self.queries :, :]
         scores = torch.einsum("bihc,bjhc->bhij", query, key) / math.sqrt(3 * self.hidden)
         scores = scores + self.bias(pairs_BRRC).permute(0, 3, 1, 2) / math.sqrt(3)
-        squared = (asked[:, :, None] - known[:, None]).square().sum((-1, -2))  # (B, R, R, H)
+        squared = (asked[:, :, None] - key_points[:, None]).square().sum((-1, -2))  # (B, R, R, H)
         weight = F.softplus(self.point_weights) * math.sqrt(1 / (3 * self.queries * 9 / 2))
         scores = scores - 0.5 * (squared * weight).permute(0, 3, 1, 2)
         share = scores.softmax(-1)
         features = torch.einsum("bhij,bjhc->bihc", share, value).flatten(-2)
         pairs = torch.einsum("bhij,bijc->bihc", share, pairs_BRRC).flatten(-2)
-        points = torch.einsum("bhij,bjhpx->bihpx", share, given)
+        points = torch.einsum("bhij,bjhpx->bihpx", share, value_points)
         local = frames.expanded().expanded().invert_apply(points)
         lengths = (local.square().sum(-1) + 1e-8).sqrt()
         parts = [features, *(local[..., axis].flatten(-2) for axis in range(3))]
-        found: Tensor = self.output(torch.cat([*parts, lengths.flatten(-2), pairs], dim=-1))
-        return found
+        update: Tensor = self.output(torch.cat([*parts, lengths.flatten(-2), pairs], dim=-1))
+        return update
 
     def _points(self, layer: nn.Module, single_BRC: Tensor, frames: Frames) -> Tensor:
         """Points that move with the residues, (B, R, H, P, 3)."""

@@ -68,7 +68,7 @@ class Folding(Task[OpenFold]):
         Raises RunFault if its number of parameters is not that in the config.
         """
         model = AlphaFold(self.config)
-        count = sum(each.numel() for each in model.parameters())
+        count = sum(parameter.numel() for parameter in model.parameters())
         if count != self.config.model_parameters_count:
             raise RunFault(
                 f"model_parameters_count is {self.config.model_parameters_count}; the network has"
@@ -79,7 +79,7 @@ class Folding(Task[OpenFold]):
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam for all trained parameters."""
         config = self.config
-        trained = [each for each in model.parameters() if each.requires_grad]
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         decay, amsgrad = config.opt_weight_decay, config.opt_amsgrad
         return [self.adam(trained, weight_decay=decay, amsgrad=amsgrad)]
 

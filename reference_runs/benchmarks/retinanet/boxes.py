@@ -23,15 +23,15 @@ def anchors(config: RetinaNet) -> Tensor:
 
     As in the benchmark's reference, the anchors of a cell are centered at its upper left corner.
     """
-    found = []
+    levels = []
     sides = level_sides(config.image_size, len(config.anchor_sizes))
     for size, side in zip(config.anchor_sizes, sides, strict=True):
         shapes = _shapes(size)
-        at = torch.arange(side) * float(config.image_size // side)
-        y, x = torch.meshgrid(at, at, indexing="ij")
+        positions = torch.arange(side) * float(config.image_size // side)
+        y, x = torch.meshgrid(positions, positions, indexing="ij")
         corners = torch.stack((x, y, x, y), -1).reshape(-1, 1, 4)
-        found.append((corners + shapes).reshape(-1, 4))
-    return torch.cat(found)
+        levels.append((corners + shapes).reshape(-1, 4))
+    return torch.cat(levels)
 
 
 def _shapes(size: int) -> Tensor:

@@ -101,12 +101,16 @@ def tensor_names(units: tuple[int, ...]) -> Iterator[str]:
             layers = ["conv1", "conv2", "conv3"] + (["downsample.0"] if unit == 0 else [])
             yield from (f"{body}.layer{stage}.{unit}.{layer}.weight" for layer in layers)
     convs = [
-        *(f"{pyramid}.{kind}.{at}" for kind in ("inner_blocks", "layer_blocks") for at in range(3)),
+        *(
+            f"{pyramid}.{kind}.{index}"
+            for kind in ("inner_blocks", "layer_blocks")
+            for index in range(3)
+        ),
         *(f"{pyramid}.extra_blocks.{level}" for level in ("p6", "p7")),
         *(
-            f"head.{kind}_head.conv.{at}"
+            f"head.{kind}_head.conv.{index}"
             for kind in ("classification", "regression")
-            for at in EVEN
+            for index in EVEN
         ),
         "head.classification_head.cls_logits",
         "head.regression_head.bbox_reg",

@@ -28,11 +28,11 @@ def match(config: RetinaNet, anchors_A4: Tensor, batch: Batch) -> Tensor:
     """
     overlap_BMA = overlaps(batch.boxes, anchors_A4) * (batch.classes >= 0)[..., None]
     best_BA, object_BA = overlap_BMA.max(1)
-    found = torch.where(best_BA < config.foreground_overlap, IGNORED, object_BA)
-    found = torch.where(best_BA < config.background_overlap, BACKGROUND, found)
+    targets = torch.where(best_BA < config.foreground_overlap, IGNORED, object_BA)
+    targets = torch.where(best_BA < config.background_overlap, BACKGROUND, targets)
     most_BM = overlap_BMA.amax(2, keepdim=True)
     nearest = ((overlap_BMA == most_BM) & (most_BM > 0)).any(1)
-    return torch.where(nearest, object_BA, found)
+    return torch.where(nearest, object_BA, targets)
 
 
 def losses(
@@ -47,15 +47,15 @@ def losses(
     The losses of each image are divided by its number of anchors with an object. `output` and the
     loss cover the anchors `mine`, by default all of them.
     """
-    scores_BAK, offsets_BA4 = (each.float() for each in output)
-    found = match(config, anchors_A4, batch)
-    objects_B = (found >= 0).sum(1).clamp(min=1)
-    found, anchors_A4 = found[:, mine], anchors_A4[mine]
-    positive = found >= 0
-    which = found.clamp(min=0)
+    scores_BAK, offsets_BA4 = (tensor.float() for tensor in output)
+    targets = match(config, anchors_A4, batch)
+    objects_B = (targets >= 0).sum(1).clamp(min=1)
+    targets, anchors_A4 = targets[:, mine], anchors_A4[mine]
+    positive = targets >= 0
+    which = targets.clamp(min=0)
     classes = batch.classes.gather(1, which)
     wanted = F.one_hot(classes.clamp(min=0), config.classes) * positive[..., None]
-    focal = focal_loss(config, scores_BAK, wanted.float()).sum(-1) * (found != IGNORED)
+    focal = focal_loss(config, scores_BAK, wanted.float()).sum(-1) * (targets != IGNORED)
     boxes = batch.boxes.gather(1, which[..., None].expand(-1, -1, 4))
     # Without an object the target is the anchor itself, whose logarithm is finite.
     boxes = torch.where(positive[..., None], boxes, anchors_A4)
@@ -81,13 +81,17 @@ def detect(
     parts = []
     begin = 0
     for scores in torch.split(scores_AK.float().sigmoid(), counts):
-        best, at = scores.flatten().topk(min(config.candidates, scores.numel()))
-        at = at[best > config.least_score]
+        best, indices = scores.flatten().topk(min(config.candidates, scores.numel()))
+        indices = indices[best > config.least_score]
         parts.append(
-            (best[best > config.least_score], at % config.classes, begin + at // config.classes)
+            (
+                best[best > config.least_score],
+                indices % config.classes,
+                begin + indices // config.classes,
+            )
         )
         begin += len(scores)
-    values, classes, where = (torch.cat(each) for each in zip(*parts, strict=True))
+    values, classes, where = (torch.cat(columns) for columns in zip(*parts, strict=True))
     boxes = decode(offsets_A4.float()[where], anchors_A4[where]).clamp(0, config.image_size)
     keep = suppress(boxes, values, classes, config.most_overlap)[: config.detections]
     return boxes[keep], values[keep], classes[keep]

@@ -67,12 +67,12 @@ class Head(nn.Module):
 
     def forward(self, levels: list[Tensor]) -> Tensor:
         """(B, A, size): positions row by row, the anchors of a position consecutively."""
-        found = []
+        outputs = []
         for level in levels:
             y = self.get_submodule(self.output)(self.conv(level))
             places = y.permute(0, 2, 3, 1).flatten(1, 2)
-            found.append(places.unflatten(2, (SHAPES, self.size)).flatten(1, 2))
-        return torch.cat(found, 1)
+            outputs.append(places.unflatten(2, (SHAPES, self.size)).flatten(1, 2))
+        return torch.cat(outputs, 1)
 
 
 class Detector(nn.Module):

@@ -63,8 +63,8 @@ def synthetic(config: Rgat, seed: int) -> Graph:
     features["paper"] += marks[class_of["paper"]].astype(np.float32)
     edges: dict[Relation, Csr] = {}
     forward = [r for r in config.relations if not r[1].startswith("rev_")]
-    for (source, name, target), each in zip(forward, (4, 2, 1, 1), strict=True):
-        ends = _edges(class_of[source], class_of[target], each, rng)
+    for (source, name, target), degree in zip(forward, (4, 2, 1, 1), strict=True):
+        ends = _edges(class_of[source], class_of[target], degree, rng)
         edges |= _both_ways((source, name, target), ends, sizes)
     labels = class_of["paper"]
     order = rng.permutation(papers)
@@ -78,10 +78,10 @@ def synthetic(config: Rgat, seed: int) -> Graph:
 
 
 def _edges(
-    source_class: Ids, target_class: Ids, each: int, rng: np.random.Generator
+    source_class: Ids, target_class: Ids, degree: int, rng: np.random.Generator
 ) -> tuple[Ids, Ids]:
     """Edges from every source, most of them to targets of its class."""
-    source = np.repeat(np.arange(len(source_class)), each)
+    source = np.repeat(np.arange(len(source_class)), degree)
     by_class = np.argsort(target_class, kind="stable")
     counts = np.bincount(target_class, minlength=source_class.max() + 1)
     ends = np.cumsum(counts)
@@ -98,13 +98,13 @@ def _both_ways(
 ) -> dict[Relation, Csr]:
     """A relation and its reverse; citations are made symmetric instead."""
     source, name, target = relation
-    one, other = ends
+    sources, targets = ends
     if relation == CITES:
-        both = np.concatenate([one, other]), np.concatenate([other, one])
+        both = np.concatenate([sources, targets]), np.concatenate([targets, sources])
         return {relation: Csr.of(*both, sizes[target])}
     return {
-        relation: Csr.of(one, other, sizes[target]),
-        (target, f"rev_{name}", source): Csr.of(other, one, sizes[source]),
+        relation: Csr.of(sources, targets, sizes[target]),
+        (target, f"rev_{name}", source): Csr.of(targets, sources, sizes[source]),
     }
 
 
@@ -122,11 +122,11 @@ def from_files(folder: Path, config: Rgat, expected: DatasetSize) -> Graph:
     """
     kinds = sorted({kind for source, _, target in config.relations for kind in (source, target)})
     features = {kind: mapped_array(folder / kind / "node_feat.npy") for kind in kinds}
-    for kind, each in features.items():
-        if each.ndim != 2 or each.shape[1] != config.features:
+    for kind, array in features.items():
+        if array.ndim != 2 or array.shape[1] != config.features:
             path, shape = folder / kind / "node_feat.npy", f"(nodes, {config.features})"
-            raise DataMissing(f"{path} has shape {each.shape}; expected {shape}")
-    sizes = {kind: len(each) for kind, each in features.items()}
+            raise DataMissing(f"{path} has shape {array.shape}; expected {shape}")
+    sizes = {kind: len(array) for kind, array in features.items()}
     edges: dict[Relation, Csr] = {}
     for relation in config.relations:
         if not relation[1].startswith("rev_"):
@@ -156,20 +156,20 @@ def _ends(path: Path, relation: Relation, sizes: Mapping[str, int]) -> tuple[Ids
     pairs = mapped_array(path)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise DataMissing(f"{path} has shape {pairs.shape}; expected (edges, 2)")
-    for at, kind in enumerate((relation[0], relation[2])):
-        if len(pairs) and not 0 <= pairs[:, at].min() <= pairs[:, at].max() < sizes[kind]:
+    for column, kind in enumerate((relation[0], relation[2])):
+        if len(pairs) and not 0 <= pairs[:, column].min() <= pairs[:, column].max() < sizes[kind]:
             raise DataMissing(f"{path} has a {kind} beyond the {sizes[kind]} of node_feat.npy")
     return pairs[:, 0], pairs[:, 1]
 
 
 def _split(path: Path, papers: int) -> Ids:
     """The indices of the papers in a part of the split, (N,)."""
-    found = saved_tensors(path, "a tensor")
-    if not isinstance(found, torch.Tensor) or found.dim() != 1 or found.is_floating_point():
+    indices = saved_tensors(path, "a tensor")
+    if not isinstance(indices, torch.Tensor) or indices.dim() != 1 or indices.is_floating_point():
         raise DataMissing(f"{path} is not a tensor of paper indices")
-    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < papers:
+    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < papers:
         raise DataMissing(f"{path} names papers beyond the {papers} of node_feat.npy")
-    numbers: Ids = found.numpy()
+    numbers: Ids = indices.numpy()
     return numbers
 
 

@@ -33,8 +33,8 @@ def largest_neighbourhood(
                 there={relation: _zeros(*shape) == 0 for relation, shape in drawn.items()},
             )
         )
-        for (source, _, _), (targets, each) in drawn.items():
-            nodes[source] += targets * each
+        for (source, _, _), (targets, fan_out) in drawn.items():
+            nodes[source] += targets * fan_out
     inputs = {kind: torch.zeros(count, features) for kind, count in nodes.items()}
     return Sampled(inputs, tuple(reversed(blocks)), labels=_zeros(seeds))
 

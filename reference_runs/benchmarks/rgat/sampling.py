@@ -128,8 +128,8 @@ class Sampler:
 
 def _with_sources(targets: Ids, kind: str, drawn: Mapping[Relation, Drawn]) -> Ids:
     """A kind's targets, followed by other drawn nodes of this kind, without duplicates."""
-    found = [sources[there] for relation, (sources, there) in drawn.items() if relation[0] == kind]
-    new = np.setdiff1d(np.concatenate(found), targets) if found else targets[:0]
+    nodes = [sources[there] for relation, (sources, there) in drawn.items() if relation[0] == kind]
+    new = np.setdiff1d(np.concatenate(nodes), targets) if nodes else targets[:0]
     return np.concatenate([targets, new])
 
 

@@ -77,11 +77,11 @@ class Utterances:
         rngs = [np.random.default_rng([self.seed, self.epoch, index]) for index in indices]
         waves = [self.sound(index) for index in indices]
         if self.training:
-            each = zip(waves, rngs, strict=True)
-            waves = [augmented(sound, config, rng) for sound, rng in each]
+            pairs = zip(waves, rngs, strict=True)
+            waves = [augmented(sound, config, rng) for sound, rng in pairs]
         else:
-            each = zip(waves, rngs, strict=True)
-            waves = [dithered(sound, config.dither, rng) for sound, rng in each]
+            pairs = zip(waves, rngs, strict=True)
+            waves = [dithered(sound, config.dither, rng) for sound, rng in pairs]
         features_BTM, frames_B = log_mel(waves, config)
         if self.training:
             for row, frames, rng in zip(features_BTM, frames_B.tolist(), rngs, strict=True):
@@ -105,7 +105,7 @@ class Speech:
         self.rate = sample_rate
         rng = np.random.default_rng(LANGUAGE_SEED)
         tones = np.geomspace(250, 0.42 * sample_rate, 8)
-        pairs = [(low, high) for at, low in enumerate(tones) for high in tones[at + 1 :]]
+        pairs = [(low, high) for index, low in enumerate(tones) for high in tones[index + 1 :]]
         self.tones = np.array(pairs)[rng.permutation(len(pairs))[: len(LETTERS)]]
         spelt: set[str] = set()
         while len(spelt) < WORDS:
@@ -114,7 +114,7 @@ class Speech:
 
     def utterance(self, rng: np.random.Generator) -> tuple[str, Sound]:
         """Two or three words with pauses before, between and after."""
-        words = [self.words[at] for at in rng.integers(0, WORDS, rng.integers(2, 4))]
+        words = [self.words[index] for index in rng.integers(0, WORDS, rng.integers(2, 4))]
         parts = [self._silence(rng)]
         for word in words:
             parts += [*(self._letter_sound(LETTERS.index(letter), rng) for letter in word)]
@@ -186,7 +186,7 @@ def from_files(
     Utterances longer than the config's limit are excluded from training and counts.
     """
     pieces = Pieces.read(folder / "librispeech1023.vocab", config.pieces)
-    found = []
+    datasets = []
     for use, check in (
         ("training", expected.check_training),
         ("evaluation", expected.check_evaluation),
@@ -200,8 +200,8 @@ def from_files(
         check(folder / MANIFEST.format(f"{{{','.join(PARTS[use])}}}"), len(rows), what)
         paths, seconds, texts = zip(*rows, strict=True)
         sound = _Files(paths, config.sample_rate)
-        found.append(Utterances(config, sound, seconds, texts, pieces, use == "training", seed))
-    return found[0], found[1]
+        datasets.append(Utterances(config, sound, seconds, texts, pieces, use == "training", seed))
+    return datasets[0], datasets[1]
 
 
 def _manifest(folder: Path, part: str) -> list[tuple[Path, float, str]]:

@@ -88,7 +88,7 @@ def mel_filters(bands: int, fft_size: int, sample_rate: int) -> Tensor:
     top = _mel(torch.tensor(sample_rate / 2))
     corners = 700 * (10 ** (torch.linspace(0, float(top), bands + 2) / 2595) - 1)
     frequencies = torch.linspace(0, sample_rate / 2, fft_size // 2 + 1)
-    low, middle, high = (corners[at : at + bands, None] for at in range(3))
+    low, middle, high = (corners[begin : begin + bands, None] for begin in range(3))
     rising = (frequencies - low) / (middle - low)
     falling = (high - frequencies) / (high - middle)
     return torch.minimum(rising, falling).clamp(min=0) * (2 / (high - low))

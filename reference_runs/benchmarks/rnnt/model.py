@@ -87,10 +87,10 @@ def greedy(
     predicted_B1H, state = model.predict(start, None)
     decoded: list[list[int]] = [[] for _ in range(batch)]
     counts_B = torch.zeros(batch, dtype=torch.long, device=features_BTF.device)
-    for at in range(encoded_BTH.shape[1]):
-        open_B = (frames_B > at) & (counts_B < longest)
+    for frame in range(encoded_BTH.shape[1]):
+        open_B = (frames_B > frame) & (counts_B < longest)
         for _ in range(SYMBOLS_PER_FRAME):
-            best_B = model.join(encoded_BTH[:, at], predicted_B1H[:, 0]).argmax(-1)
+            best_B = model.join(encoded_BTH[:, frame], predicted_B1H[:, 0]).argmax(-1)
             open_B = open_B & (best_B != blank) & (counts_B < longest)
             chosen = open_B.nonzero().squeeze(1)
             if not len(chosen):

@@ -59,18 +59,18 @@ class Pieces:
         return self._cut(spelt, [cut for _, cut in best])
 
     def _cut(self, spelt: str, cuts: list[int]) -> list[int]:
-        number = {name: at for at, name in enumerate(self.names)}
-        found, end = [], len(spelt)
+        number = {name: index for index, name in enumerate(self.names)}
+        numbers, end = [], len(spelt)
         while end:
             piece = spelt[cuts[end] : end]
             if piece in number:
-                found.append(number[piece])
+                numbers.append(number[piece])
             end = cuts[end]
-        return found[::-1]
+        return numbers[::-1]
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of some pieces."""
-        return " ".join("".join(self.names[at] for at in ids).replace(SPACE, " ").split())
+        return " ".join("".join(self.names[index] for index in ids).replace(SPACE, " ").split())
 
 
 UNKNOWN = -100.0

@@ -37,7 +37,7 @@ class Recognition(Task[RnnT]):
         training, evaluation = synthetic(config, seed)
         if config.shuffled_labels:
             order = np.random.default_rng(seed).permutation(len(training))
-            training = replace(training, texts=[training.texts[at] for at in order])
+            training = replace(training, texts=[training.texts[index] for index in order])
         return training, evaluation
 
     def data_from_files(self) -> tuple[Utterances, Utterances]:
@@ -75,12 +75,16 @@ class Recognition(Task[RnnT]):
 
     def learning_rate(self, step: int) -> float:
         """Linear warmup over some epochs, a hold, then a decay per epoch."""
-        config, each = self.config, self.config.steps_per_epoch
+        config, epoch_steps = self.config, self.config.steps_per_epoch
         warmup, base = config.opt_learning_rate_warmup_epochs, config.opt_base_learning_rate
-        if step <= warmup * each:
+        if step <= warmup * epoch_steps:
             # One more than the warmup's steps, as in the reference: the base rate comes right after
-            return base * step / (warmup * each + 1)
-        past = math.floor((step - 1) / each) - warmup - config.opt_lamb_learning_rate_hold_epochs
+            return base * step / (warmup * epoch_steps + 1)
+        past = (
+            math.floor((step - 1) / epoch_steps)
+            - warmup
+            - config.opt_lamb_learning_rate_hold_epochs
+        )
         decayed = base * config.opt_lamb_learning_rate_decay_poly_power ** max(0, past)
         # The floor must not raise a lower base rate, such as 0 in a run without learning
         return max(min(base, config.opt_lamb_learning_rate_min), decayed)

@@ -104,7 +104,7 @@ def from_files(folder: Path, vocabulary: int, expected: DatasetSize) -> tuple[Re
     counts = Counter(chain.from_iterable(chain(*train)))
     # Ties are broken by the word: the vocabulary must not depend on the order of files
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[: vocabulary - 2]
-    number = {word: at for at, word in enumerate(frequent, OTHER + 1)}
+    number = {word: index for index, word in enumerate(frequent, OTHER + 1)}
     return _numbered(*train, number), _numbered(*test, number)
 
 

@@ -39,10 +39,10 @@ class TextCnn(nn.Module):
         """Logits of both classes, (B, 2); filter outputs at padding do not count."""
         there_BL = words_BL != PAD
         x_BEL = (self.embedding(words_BL) * there_BL.unsqueeze(-1)).transpose(1, 2)
-        found = [
+        features = [
             self._max_over_time(convolution, x_BEL, there_BL) for convolution in self.convolutions
         ]
-        scores: Tensor = self.output(torch.cat(found, dim=1))
+        scores: Tensor = self.output(torch.cat(features, dim=1))
         return scores
 
     def _max_over_time(self, convolution: nn.Module, x_BEL: Tensor, there_BL: Tensor) -> Tensor:

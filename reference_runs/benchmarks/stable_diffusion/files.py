@@ -40,9 +40,9 @@ class Files:
         if not paths:
             raise DataMissing(f"{folder} contains no *{MOMENTS}")
         side = (config.latent_size, config.latent_size)
-        self._moments = [_array(each, (2 * config.latent_channels, *side), "f") for each in paths]
-        names = [each.name.removesuffix(MOMENTS) + TOKENS for each in paths]
-        self._tokens = [_array(folder / each, (config.context_length,), "iu") for each in names]
+        self._moments = [_array(path, (2 * config.latent_channels, *side), "f") for path in paths]
+        names = [path.name.removesuffix(MOMENTS) + TOKENS for path in paths]
+        self._tokens = [_array(folder / name, (config.context_length,), "iu") for name in names]
         for path, moments, tokens in zip(paths, self._moments, self._tokens, strict=True):
             if len(moments) != len(tokens):
                 raise DataMissing(
@@ -66,14 +66,14 @@ class Files:
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> NDArray[Any]:
     """A memory-mapped array with rows of a given shape; raises DataMissing."""
-    found = mapped_array(path)
-    if found.shape[1:] != shape or found.dtype.kind not in kinds:
+    array = mapped_array(path)
+    if array.shape[1:] != shape or array.dtype.kind not in kinds:
         what = "floating-point numbers" if kinds == "f" else "integers"
         raise DataMissing(
-            f"{path} is {found.dtype.name} of shape {found.shape}; expected {what} of"
+            f"{path} is {array.dtype.name} of shape {array.shape}; expected {what} of"
             f" (N, {', '.join(map(str, shape))})"
         )
-    return found
+    return array
 
 
 def _real(path: Path) -> Gaussian:
@@ -93,15 +93,15 @@ def _real(path: Path) -> Gaussian:
 
 def networks(folder: Path, device: torch.device) -> Frozen:
     """The frozen networks, TorchScript; raises DataMissing."""
-    found = []
+    modules = []
     for name in NETWORKS:
         try:
             path = str(folder / name)
-            found.append(torch.jit.load(path, map_location=device))  # type: ignore[no-untyped-call]
+            modules.append(torch.jit.load(path, map_location=device))  # type: ignore[no-untyped-call]
         except (OSError, RuntimeError, ValueError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise DataMissing(f"{folder / name} cannot be read as TorchScript: {reason}") from None
-    return Frozen(*found)
+    return Frozen(*modules)
 
 
 def from_files(

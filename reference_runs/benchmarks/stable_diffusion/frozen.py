@@ -56,7 +56,7 @@ class Frozen(NamedTuple):
 
     def to(self, device: torch.device) -> Frozen:
         """The same on a device."""
-        return Frozen(*(each.to(device).eval() for each in self))
+        return Frozen(*(network.to(device).eval() for network in self))
 
 
 class Judge(nn.Module):
@@ -90,8 +90,8 @@ class _Features(nn.Module):
         self.judge = judge
 
     def forward(self, images: Tensor) -> Tensor:
-        found: Tensor = FEATURE_SCALE * self.judge.before(images)
-        return found
+        features: Tensor = FEATURE_SCALE * self.judge.before(images)
+        return features
 
 
 class _Embedding(nn.Module):

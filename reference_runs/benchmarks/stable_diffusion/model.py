@@ -59,8 +59,8 @@ class Attention(nn.Module):
     def forward(self, x_BLD: Tensor, row: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
         q, k, v = (
-            split_heads(each, self.size)
-            for each in (self.query(x_BLD), self.key(row), self.value(row))
+            split_heads(projection, self.size)
+            for projection in (self.query(x_BLD), self.key(row), self.value(row))
         )
         y: Tensor = self.out(joined_heads(F.scaled_dot_product_attention(q, k, v)))
         return y
@@ -97,15 +97,15 @@ class Level(nn.Module):
         self, config: StableDiffusion, inputs: list[int], outputs: int, *, attends: bool
     ) -> None:
         super().__init__()
-        self.residual = nn.ModuleList(Residual(config, each, outputs) for each in inputs)
+        self.residual = nn.ModuleList(Residual(config, width, outputs) for width in inputs)
         count = len(inputs) if attends else 0
         self.attention = nn.ModuleList(Transformer(config, outputs) for _ in range(count))
 
-    def step(self, at: int, x_BCHW: Tensor, time_BD: Tensor, text: Tensor) -> Tensor:
+    def step(self, index: int, x_BCHW: Tensor, time_BD: Tensor, text: Tensor) -> Tensor:
         """The output of one of the blocks."""
-        x_BCHW = self.residual[at](x_BCHW, time_BD)
+        x_BCHW = self.residual[index](x_BCHW, time_BD)
         if len(self.attention):
-            x_BCHW = self.attention[at](x_BCHW, text)
+            x_BCHW = self.attention[index](x_BCHW, text)
         return x_BCHW
 
 
@@ -120,11 +120,11 @@ class Down(Level):
 
     def forward(self, x_BCHW: Tensor, time_BD: Tensor, text: Tensor) -> list[Tensor]:
         """All outputs for the skip connections, the last of which is the next level's input."""
-        found = []
-        for at in range(len(self.residual)):
-            x_BCHW = self.step(at, x_BCHW, time_BD, text)
-            found.append(x_BCHW)
-        return found if self.resize is None else [*found, self.resize(x_BCHW)]
+        outputs = []
+        for index in range(len(self.residual)):
+            x_BCHW = self.step(index, x_BCHW, time_BD, text)
+            outputs.append(x_BCHW)
+        return outputs if self.resize is None else [*outputs, self.resize(x_BCHW)]
 
 
 class Up(Level):
@@ -140,9 +140,9 @@ class Up(Level):
         self, x_BCHW: Tensor, skipped: list[Tensor], time_BD: Tensor, text: Tensor
     ) -> Tensor:
         """Takes from the end of `skipped` the second input of each block."""
-        for at in range(len(self.residual)):
+        for index in range(len(self.residual)):
             both = torch.cat((x_BCHW, skipped.pop()), dim=1)
-            x_BCHW = self.step(at, both, time_BD, text)
+            x_BCHW = self.step(index, both, time_BD, text)
         if self.resize is not None:
             x_BCHW = self.resize(F.interpolate(x_BCHW, scale_factor=2.0, mode="nearest"))
         return x_BCHW
@@ -154,7 +154,7 @@ class UNet(nn.Module):
     def __init__(self, config: StableDiffusion) -> None:
         super().__init__()
         self.channels = config.channels
-        widths = [config.channels * each for each in config.multiples]
+        widths = [config.channels * multiple for multiple in config.multiples]
         embedded, levels = INNER * config.channels, range(len(widths))
         self.time_inner = nn.Linear(config.channels, embedded)
         self.time_out = nn.Linear(embedded, embedded)
@@ -171,7 +171,7 @@ class UNet(nn.Module):
         del self.middle.attention[1]
         below = widths[-1]
         for level in reversed(levels):
-            inputs = [each + skipped.pop() for each in (below, *[widths[level]] * config.blocks)]
+            inputs = [width + skipped.pop() for width in (below, *[widths[level]] * config.blocks)]
             ends = {"attends": level < config.attention_levels, "last": level == 0}
             self.up.append(Up(config, inputs, below := widths[level], **ends))
         self.norm_out = nn.GroupNorm(config.norm_groups, widths[0])

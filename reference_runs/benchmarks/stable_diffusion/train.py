@@ -129,8 +129,8 @@ class Diffusion(Task[StableDiffusion]):
         else:
             with torch.no_grad():
                 text = self.frozen.text(words).type_as(latents)
-        found = model(noisy, steps, text)
-        return Loss((found.float() - v).square().mean((1, 2, 3)).sum(), len(words))
+        predicted = model(noisy, steps, text)
+        return Loss((predicted.float() - v).square().mean((1, 2, 3)).sum(), len(words))
 
     def evaluate(self, model: nn.Module) -> float:
         """An image for each caption: their Fréchet distance to real ones, and their CLIP score."""
@@ -153,16 +153,17 @@ class Diffusion(Task[StableDiffusion]):
         config = self.config
         shape = (config.latent_channels, config.latent_size, config.latent_size)
         drawn = (
-            chances(EVALUATION_SEED, 0, at).standard_normal(shape, np.float32) for at in places
+            chances(EVALUATION_SEED, 0, index).standard_normal(shape, np.float32)
+            for index in places
         )
         start = torch.from_numpy(np.stack([*drawn])).to(self.device)
         words = torch.from_numpy(self.evaluation.words[list(places)])
         empty = torch.zeros_like(words)
         empty[:, : len(config.empty_caption)] = torch.tensor(config.empty_caption)
-        text, nothing = (self.frozen.text(each.to(self.device)) for each in (words, empty))
+        text, nothing = (self.frozen.text(tokens.to(self.device)) for tokens in (words, empty))
 
-        def predict(x: Tensor, at: int) -> Tensor:
-            steps = torch.full((len(x),), at, device=x.device)
+        def predict(x: Tensor, step: int) -> Tensor:
+            steps = torch.full((len(x),), step, device=x.device)
             v: Tensor = model(x, steps, text).float()
             if config.guidance == 1:
                 return v
@@ -180,11 +181,11 @@ class Diffusion(Task[StableDiffusion]):
         return features.flatten(1).double(), vectors.flatten(1).double()
 
 
-def check_width(file: str, described: int, network: str, found: Tensor) -> None:
+def check_width(file: str, described: int, network: str, output: Tensor) -> None:
     """Raise DataMissing if a network's output does not have the size that a file describes."""
-    if found.shape[1] != described:
+    if output.shape[1] != described:
         raise DataMissing(
-            f"{file} describes {described} numbers of each image; {network} gives {found.shape[1]}"
+            f"{file} describes {described} numbers of each image; {network} gives {output.shape[1]}"
         )
 
 

@@ -43,39 +43,41 @@ class Subwords:
         pieces = tuple(_unquoted(line) for line in lines)
         if not pieces:
             raise DataMissing(f"{path} is empty; expected one sub-word per line")
-        number = {piece: at for at, piece in enumerate(pieces)}
+        number = {piece: index for index, piece in enumerate(pieces)}
         return cls(pieces, number, max(map(len, pieces)))
 
     def ids(self, text: str) -> NDArray[np.int32]:
         """The text's pieces by index."""
-        found = [at for word in words(text) for at in self._word(word)]
-        return np.array(found, dtype=np.int32)
+        numbers = [number for word in words(text) for number in self._word(word)]
+        return np.array(numbers, dtype=np.int32)
 
     def _word(self, word: str) -> list[int]:
         escaped = word.replace("\\", "\\\\").replace("_", "\\u") + "_"
-        found, at = [], 0
-        while at < len(escaped):
-            for end in range(min(len(escaped), at + self.longest), at, -1):
-                if escaped[at:end] in self.number:
-                    found.append(self.number[escaped[at:end]])
-                    at = end
+        numbers, begin = [], 0
+        while begin < len(escaped):
+            for end in range(min(len(escaped), begin + self.longest), begin, -1):
+                if escaped[begin:end] in self.number:
+                    numbers.append(self.number[escaped[begin:end]])
+                    begin = end
                     break
             else:
-                spelt = f"\\{ord(escaped[at])};"
-                found += [self.number[letter] for letter in spelt if letter in self.number]
-                at += 1
-        return found
+                spelt = f"\\{ord(escaped[begin])};"
+                numbers += [self.number[letter] for letter in spelt if letter in self.number]
+                begin += 1
+        return numbers
 
     def text(self, ids: Iterable[int]) -> str:
         """The text of some pieces."""
-        joined = "".join(self.pieces[at] for at in ids if at < len(self.pieces))
+        joined = "".join(self.pieces[index] for index in ids if index < len(self.pieces))
         return joined_words([_ESCAPED.sub(_unescaped, word) for word in joined.split("_") if word])
 
 
 def words(text: str) -> list[str]:
     """Sequences of letters and digits, or of other characters, without the implicit spaces."""
     runs = _RUNS.findall(text.strip())
-    return [run for at, run in enumerate(runs) if run != " " or at == 0 or at == len(runs) - 1]
+    return [
+        run for index, run in enumerate(runs) if run != " " or index == 0 or index == len(runs) - 1
+    ]
 
 
 def joined_words(parts: Sequence[str]) -> str:

@@ -57,7 +57,7 @@ class SyntheticVolumes:
     """Volumes in memory as arrays, (N, D, H, W)."""
 
     def __init__(self, images: NDArray[np.float32], labels: NDArray[np.uint8]) -> None:
-        self.cases = [_case(*each) for each in zip(images, labels, strict=True)]
+        self.cases = [_case(*pair) for pair in zip(images, labels, strict=True)]
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -109,8 +109,8 @@ def _volume(path: Path) -> NDArray[Any]:
     volume = mapped_array(path)
     if volume.ndim != 4 or len(volume) != 1 or not volume.size:
         raise DataMissing(f"{path} has shape {volume.shape}; expected (1, D, H, W)")
-    found: NDArray[Any] = volume[0]
-    return found
+    channel: NDArray[Any] = volume[0]
+    return channel
 
 
 def _case(image: NDArray[np.float32], label: NDArray[np.uint8]) -> Case:
@@ -128,7 +128,7 @@ def from_files(folder: Path, config: UNet3D, expected: DatasetSize) -> tuple[Fil
     except (OSError, ValueError) as error:
         raise DataMissing(f"{path} is not a list of case numbers: {error}") from None
     expected.check_evaluation(path, len(held_out), "case numbers")
-    there = {int(found[1]) for each in folder.iterdir() if (found := _CASE.fullmatch(each.name))}
+    there = {int(match[1]) for entry in folder.iterdir() if (match := _CASE.fullmatch(entry.name))}
     for number in sorted(there | {*held_out}):
         for kind in "xy":
             if not _path(folder, number, kind).is_file():
@@ -171,10 +171,10 @@ class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         case = padded(self.source.case(index), config.training_input_shape)
         corner = self._corner(case, chance[:5])
         part = tuple(
-            slice(at, at + size)
-            for at, size in zip(corner, config.training_input_shape, strict=True)
+            slice(begin, begin + size)
+            for begin, size in zip(corner, config.training_input_shape, strict=True)
         )
-        steps = tuple(slice(None, None, -1 if each < FLIP else 1) for each in chance[5:8])
+        steps = tuple(slice(None, None, -1 if draw < FLIP else 1) for draw in chance[5:8])
         image, label = case.image[part][steps], case.label[part][steps]
         if chance[8] < BRIGHTEN:
             image = image * np.float32(BRIGHTER[0] + (BRIGHTER[1] - BRIGHTER[0]) * chance[9])
@@ -190,8 +190,8 @@ class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         room = [whole - size for whole, size in zip(shape, sizes, strict=True)]
         if chance[0] < self.config.oversampling and len(case.foreground):
             voxel = case.foreground[int(chance[1] * len(case.foreground))]
-            at = np.unravel_index(voxel, shape)
-            around = zip(at, sizes, room, strict=True)
+            coordinates = np.unravel_index(voxel, shape)
+            around = zip(coordinates, sizes, room, strict=True)
             return [min(max(int(a) - size // 2, 0), most) for a, size, most in around]
         return [int(c * (most + 1)) for c, most in zip(chance[2:], room, strict=True)]
 

@@ -52,7 +52,7 @@ def segment(
     total = torch.zeros((config.classes, *image.shape), device=image.device)
     count = torch.zeros(image.shape, device=image.device)
     places = [
-        tuple(slice(at, at + size) for at, size in zip(corner, sizes, strict=True))
+        tuple(slice(start, start + size) for start, size in zip(corner, sizes, strict=True))
         for corner in corners(image.shape, config)
     ]
     for begin in range(0, len(places), at_once):

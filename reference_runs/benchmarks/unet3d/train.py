@@ -86,14 +86,16 @@ class Segmentation(Task[UNet3D]):
         epochs = config.steps_per_epoch
         warmup = config.opt_learning_rate_warmup_epochs * epochs
         base, start = config.opt_base_learning_rate, config.opt_initial_learning_rate
-        boundaries = tuple(each * epochs for each in config.opt_learning_rate_decay_boundary_epochs)
+        boundaries = tuple(
+            boundary * epochs for boundary in config.opt_learning_rate_decay_boundary_epochs
+        )
         factors = (config.opt_learning_rate_decay_factor,) * len(boundaries)
         falls = stepped(step, boundaries=boundaries, factors=factors)
         return warmed_up(step, warmup, base, min(base, start)) * falls
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
         """Half the soft Dice loss and half the cross-entropy, summed over patches."""
-        images, labels = (each.to(self.device, non_blocking=True) for each in batch)
+        images, labels = (tensor.to(self.device, non_blocking=True) for tensor in batch)
         scores = model(images).float()
         entropy = F.cross_entropy(scores, labels, reduction="none").flatten(1).mean(1)
         return Loss((dice_loss(scores, labels) + entropy).sum() / 2, len(labels))

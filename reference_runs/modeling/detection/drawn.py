@@ -56,17 +56,17 @@ def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticScenes:
     classes = np.full((count, OBJECTS), -1, dtype=np.int64)
     masks = np.zeros((count, OBJECTS, side, side), dtype=np.bool_)
     many = rng.integers(1, OBJECTS + 1, count)
-    for at in range(OBJECTS):
-        there = many > at
-        boxes[:, at], kind = _boxes(rng, count, side), rng.integers(0, 3, count)
+    for index in range(OBJECTS):
+        there = many > index
+        boxes[:, index], kind = _boxes(rng, count, side), rng.integers(0, 3, count)
         # A hidden shape cannot be found, which would limit the precision
-        there &= ~_covers_another(boxes[:, at], boxes[:, :at], classes[:, :at] >= 0)
-        classes[:, at] = np.where(there, kind, -1)
-        inside = _inside(boxes[:, at], kind, side) & there[:, None, None]
+        there &= ~_covers_another(boxes[:, index], boxes[:, :index], classes[:, :index] >= 0)
+        classes[:, index] = np.where(there, kind, -1)
+        inside = _inside(boxes[:, index], kind, side) & there[:, None, None]
         colour = rng.uniform(0.55, 1, (count, 1, 1, 3))
         pixels = np.where(inside[..., None], colour, pixels)
         masks &= ~inside[:, None]  # an earlier shape is behind this one
-        masks[:, at] = inside
+        masks[:, index] = inside
     pixels = pixels + rng.normal(0, NOISE, pixels.shape)
     return SyntheticScenes((pixels.clip(0, 1) * 255).astype(np.uint8), boxes, classes, masks)
 
@@ -93,10 +93,10 @@ def _covers_another(
 
 def _inside(box: NDArray[np.float32], kind: NDArray[np.int64], side: int) -> NDArray[np.bool_]:
     """Each scene's pixels in its shape, (N, side, side); the shape fills its box."""
-    at = np.arange(side) + 0.5
+    centers = np.arange(side) + 0.5
     left, top, right, bottom = box.T[:, :, None]
-    u = (2 * at - left - right)[:, None, :] / (right - left)[:, None]
-    v = (2 * at - top - bottom)[:, :, None] / (bottom - top)[:, None]
+    u = (2 * centers - left - right)[:, None, :] / (right - left)[:, None]
+    v = (2 * centers - top - bottom)[:, :, None] / (bottom - top)[:, None]
     disc, square = u**2 + v**2 < 1, np.maximum(abs(u), abs(v)) < 1
     triangle = (v < 1) & (v > 2 * abs(u) - 1)
     return np.asarray(np.choose(kind[:, None, None], [disc, square, triangle]))

@@ -20,29 +20,31 @@ Detections = tuple["Tensor", "Tensor", "Tensor"]
 """The boxes (N, 4), scores and classes (N,) of an image, best first."""
 
 
-def rows(image: int, found: Detections) -> NDArray[np.float64]:
+def rows(image: int, detections: Detections) -> NDArray[np.float64]:
     """Detections in COCO's format: image, left, top, width, height, score, class + 1."""
-    boxes, scores, classes = (each.double().cpu().numpy() for each in found)
+    boxes, scores, classes = (tensor.double().cpu().numpy() for tensor in detections)
     sizes = boxes[:, 2:] - boxes[:, :2]
     number = np.full((len(boxes), 1), float(image))
     return np.hstack((number, boxes[:, :2], sizes, scores[:, None], classes[:, None] + 1))
 
 
 def mean_average_precision(
-    source: Source, found: Sequence[NDArray[np.float64]], classes: int
+    source: Source, image_rows: Sequence[NDArray[np.float64]], classes: int
 ) -> float:
     """COCO's mean average precision over overlaps 0.50 to 0.95; 0 without any detection."""
-    detections = np.concatenate(found) if found else np.empty((0, 7))
+    detections = np.concatenate(image_rows) if image_rows else np.empty((0, 7))
     if not len(detections):
         return 0.0
     return average_precision(objects(source, classes), detections, "bbox")
 
 
-def average_precision(truth: dict[str, Any], found: Any, kind: Literal["bbox", "segm"]) -> float:
-    """COCO's mean average precision over overlaps 0.50 to 0.95; `found` must not be empty.
+def average_precision(
+    truth: dict[str, Any], detections: Any, kind: Literal["bbox", "segm"]
+) -> float:
+    """COCO's mean average precision over overlaps 0.50 to 0.95; `detections` must not be empty.
 
-    `truth` is a dataset in COCO's format. `found` has rows as `rows` returns them, or a list in
-    COCO's format of results.
+    `truth` is a dataset in COCO's format. `detections` has rows as `rows` returns them, or a
+    list in COCO's format of results.
     """
     from pycocotools.coco import COCO  # type: ignore[import-untyped]
     from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
@@ -51,7 +53,7 @@ def average_precision(truth: dict[str, Any], found: Any, kind: Literal["bbox", "
         known = COCO()
         known.dataset = truth
         known.createIndex()
-        judged = COCOeval(known, known.loadRes(found), kind)
+        judged = COCOeval(known, known.loadRes(detections), kind)
         judged.evaluate()
         judged.accumulate()
         judged.summarize()

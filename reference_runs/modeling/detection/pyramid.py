@@ -117,11 +117,11 @@ class Body(nn.Module):
     def forward(self, x_BCHW: Tensor) -> list[Tensor]:
         """Features at a 4th, 8th, 16th and 32nd of the image's sides."""
         x = self.maxpool(F.relu(self.bn1(self.conv1(x_BCHW))))
-        found = []
+        features = []
         for stage in range(1, 5):
             x = self.get_submodule(f"layer{stage}")(x)
-            found.append(x)
-        return found
+            features.append(x)
+        return features
 
     def freeze(self, trainable: int) -> None:
         """Train only the last `trainable` of the five parts: the stem and four stages."""
@@ -159,10 +159,10 @@ class TopDown(nn.Module):
         """The levels of the body's stages, finest first."""
         below = self.inner_blocks[-1](features[-1])
         levels = [self.layer_blocks[-1](below)]
-        for at in range(len(features) - 2, -1, -1):
-            side = self.inner_blocks[at](features[at])
+        for index in range(len(features) - 2, -1, -1):
+            side = self.inner_blocks[index](features[index])
             below = side + self.enlarge(below, side)
-            levels.insert(0, self.layer_blocks[at](below))
+            levels.insert(0, self.layer_blocks[index](below))
         return levels
 
 

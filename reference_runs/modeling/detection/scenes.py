@@ -79,7 +79,7 @@ class Files:
         self.path, self.folder, self.side = annotations, folder, side
         try:
             read = json.loads(self.path.read_text(encoding="utf-8"))
-            named = [(each["id"], str(each["file_name"])) for each in read["images"]]
+            named = [(image["id"], str(image["file_name"])) for image in read["images"]]
             numbers = sorted(category["id"] for category in read["categories"])
             self._of_image = _notes(read["annotations"], numbers)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -88,12 +88,12 @@ class Files:
             ) from None
         if len(numbers) > classes:
             raise DataMissing(f"{self.path} has {len(numbers)} categories; expected {classes}")
-        chosen = [each for each in named if empty or each[0] in self._of_image]
+        chosen = [image for image in named if empty or image[0] in self._of_image]
         self.images = [*self._found(chosen)]
 
     def _found(self, named: Sequence[tuple[object, str]]) -> Iterator[tuple[object, Path | Member]]:
         """The id and the path of each image."""
-        packed = {each.name: each for path in archives(self.folder) for each in members(path)}
+        packed = {member.name: member for path in archives(self.folder) for member in members(path)}
         for number, name in named:
             if packed and name not in packed:
                 raise DataMissing(f"{self.folder}: no archive contains {name}")
@@ -129,7 +129,7 @@ class _Note(NamedTuple):
 
 def _notes(annotations: Sequence[Any], numbers: Sequence[int]) -> dict[object, list[_Note]]:
     """The objects of each image, by its id; `numbers` has the ids of the classes in order."""
-    class_of = {number: at for at, number in enumerate(numbers)}
+    class_of = {number: index for index, number in enumerate(numbers)}
     of_image: dict[object, list[_Note]] = {}
     for note in annotations:
         left, top, width, height = map(float, note["bbox"])
@@ -145,9 +145,9 @@ def batch_of(scenes: Sequence[Scene]) -> Batch:
     most = max(1, *(len(scene.classes) for scene in scenes))
     boxes = np.zeros((len(scenes), most, 4), dtype=np.float32)
     classes = np.full((len(scenes), most), -1, dtype=np.int64)
-    for at, scene in enumerate(scenes):
-        boxes[at, : len(scene.classes)] = scene.boxes
-        classes[at, : len(scene.classes)] = scene.classes
+    for index, scene in enumerate(scenes):
+        boxes[index, : len(scene.classes)] = scene.boxes
+        classes[index, : len(scene.classes)] = scene.classes
     images = torch.from_numpy(np.stack([scene.pixels for scene in scenes]))
     return Batch(images.permute(0, 3, 1, 2), torch.from_numpy(boxes), torch.from_numpy(classes))
 
@@ -184,6 +184,7 @@ class Scenes(torch.utils.data.Dataset[Batch]):
 def normalise(images: Tensor) -> Tensor:
     """Convert bytes (B, 3, H, W) to normalized numbers."""
     means, deviations = (
-        torch.tensor(each, device=images.device)[:, None, None] for each in (MEANS, DEVIATIONS)
+        torch.tensor(statistics, device=images.device)[:, None, None]
+        for statistics in (MEANS, DEVIATIONS)
     )
     return (images.float() / 255 - means) / deviations

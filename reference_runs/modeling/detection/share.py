@@ -50,7 +50,7 @@ class Share:
         if self.rows is None:
             return output_BAK
         places = torch.cat(self._of_ranks)
-        counts = [len(each) for each in self._of_ranks]
+        counts = [len(rank_places) for rank_places in self._of_ranks]
         found_ABK = self.rows.shared(output_BAK.transpose(0, 1), counts)
         return found_ABK[places.argsort()].transpose(0, 1)
 

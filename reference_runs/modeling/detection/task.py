@@ -90,19 +90,19 @@ class Detection(Task[D]):
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """The losses summed over images."""
-        batch = Batch(*(each.to(self.device, non_blocking=True) for each in batch))
+        batch = Batch(*(tensor.to(self.device, non_blocking=True) for tensor in batch))
         part = self.losses(model(normalise(batch.images)), batch).sum()
         return Loss(self.share.total(part), len(batch.images))
 
     def evaluate(self, model: nn.Module) -> float:
         """COCO's mean average precision over all evaluation scenes."""
-        found: list[NDArray[np.float64]] = []
+        detections: list[NDArray[np.float64]] = []
         parts = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
         for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
             output = model(normalise(batch.images.to(self.device)))
-            scores, offsets = (self.share.whole(each) for each in output)
-            for at, index in enumerate(indices):
-                if self.share.takes(at):
-                    found.append(rows(index, self.detect(scores[at], offsets[at])))
-        everyone = [each for part in self.ranks.gather(found) for each in part]
+            scores, offsets = (self.share.whole(tensor) for tensor in output)
+            for position, index in enumerate(indices):
+                if self.share.takes(position):
+                    detections.append(rows(index, self.detect(scores[position], offsets[position])))
+        everyone = [image_rows for part in self.ranks.gather(detections) for image_rows in part]
         return mean_average_precision(self.evaluation.source, everyone, self.config.classes)

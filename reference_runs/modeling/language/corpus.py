@@ -62,12 +62,12 @@ class Language:
         """Draw `count` token sequences, (count, length)."""
         tokens = np.empty((count, length), dtype=np.int64)
         tokens[:, :2] = rng.integers(0, STARTS, (count, 2))
-        for at in range(2, length):
-            context = self.class_of[tokens[:, at - 2]], self.class_of[tokens[:, at - 1]]
+        for position in range(2, length):
+            context = self.class_of[tokens[:, position - 2]], self.class_of[tokens[:, position - 1]]
             drawn = rng.random(count)[:, None]
             # Rounding may leave the last sum just below 1
             choice = (self.cumulative[context] < drawn).sum(-1).clip(max=SUCCESSORS - 1)
-            tokens[:, at] = self.successors[(*context, choice)]
+            tokens[:, position] = self.successors[(*context, choice)]
         return tokens
 
 

@@ -99,8 +99,8 @@ class Stream(torch.utils.data.Dataset[Batch]):
         length = self._length
         rows = np.full((len(indices), length + 1), UNSCORED, dtype=np.int64)
         for row, index in zip(rows, indices, strict=True):
-            found = self._file.part(index * length, (index + 1) * length + 1)
-            row[: len(found)] = found
+            tokens = self._file.part(index * length, (index + 1) * length + 1)
+            row[: len(tokens)] = tokens
         whole = torch.from_numpy(rows)
         return Batch(whole[:, :-1], whole[:, 1:])
 
