@@ -105,12 +105,14 @@ def test_an_answer_that_takes_too_long_leaves_no_process(
     plugins = plug_in(tmp_path / "plugins", with_body("import time\ntime.sleep(600)"))
     monkeypatch.setenv("PYTHONPATH", f"{plugins}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.setenv("PODIUM_PLUGIN_SECONDS", "600")
+    # Other tests may have left a process for the whole session, such as a resource tracker
+    others = {*psutil.Process().children(recursive=True)}
     seen: set[psutil.Process] = set()
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(0.05):
-            seen.update(psutil.Process().children(recursive=True))
+            seen.update({*psutil.Process().children(recursive=True)} - others)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
