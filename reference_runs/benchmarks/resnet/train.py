@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
 EVALUATION_BATCH = 125  # Divides the evaluation sets of both scales
@@ -36,6 +37,7 @@ class Classification(Task[ResNet]):
     """Image classification; the quality is the share of correctly classified evaluation images."""
 
     evaluates_as_trains: ClassVar[bool] = True
+    keeps_whole: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "val")
 
     training: Crops
@@ -73,6 +75,12 @@ class Classification(Task[ResNet]):
         model = ResidualNet(self.config)
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return model
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """The network for parts of images; its output is whole."""
+        from podium.reference_runs.parallel.spatial import divide
+
+        return divide(model, mesh, gathers=False)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """LARS or SGD with momentum; norms and biases have neither decay nor adaptation."""
