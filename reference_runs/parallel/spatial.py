@@ -156,7 +156,7 @@ def divide(model: nn.Module, mesh: DeviceMesh, *, gathers: bool) -> nn.Module:
         elif isinstance(module, nn.InstanceNorm3d):
             module.forward = partial(_normalised, module, rows)  # type: ignore[method-assign]
         elif isinstance(module, GroupNormedBatch):
-            module.forward = partial(_batch_normalised, module, rows)  # type: ignore[method-assign]
+            module.of_images = rows.moments
         elif isinstance(module, Enlarge):
             module.forward = partial(_enlarged, rows)  # type: ignore[method-assign]
         elif isinstance(module, MapMean):
@@ -196,13 +196,6 @@ def _normalised(norm: nn.InstanceNorm3d, rows: Rows, x_BCRS: Tensor) -> Tensor:
     scale = norm.weight.view(shape) * (variance + norm.eps).rsqrt()
     shift = norm.bias.view(shape) - mean * scale
     return torch.addcmul(shift, x_BCRS, scale).to(x_BCRS.dtype)
-
-
-def _batch_normalised(norm: GroupNormedBatch, rows: Rows, x_BCRS: Tensor) -> Tensor:
-    """Batch norm with the moments of all ranks' rows."""
-    if not norm.training:
-        return GroupNormedBatch.forward(norm, x_BCRS)
-    return norm.normalized(x_BCRS, rows.moments(x_BCRS), x_BCRS.shape[-1] ** 2)
 
 
 def _enlarged(rows: Rows, x: Tensor, like: Tensor) -> Tensor:

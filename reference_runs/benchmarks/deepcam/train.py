@@ -55,7 +55,14 @@ class Segmentation(StagedTask[DeepCam]):
                 raise RunFault(
                     f"{name} is {getattr(config, name)}; expected one of {', '.join(known)}"
                 )
-        self.check_span("batchnorm_span", "maps")
+        devices, span, size = config.batchnorm_group_size, config.norm_span, self.micro_batch_size
+        if devices != max(1, span // size):
+            raise RunFault(
+                f"batchnorm_group_size is {devices}, and batchnorm_span is {config.batchnorm_span};"
+                f" expected the {size} maps of a rank's micro-batch on each of several devices, or"
+                " at most as many on 1"
+            )
+        self.check_span("batchnorm_span", "maps", devices)
 
     def open_data(self) -> None:
         """List the copies, and read the extremes of the channels."""

@@ -267,6 +267,17 @@ def test_four_ranks_have_the_losses_of_one(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(("mesh", "span"), [("dp=4", 4), ("dp=2,sp=2", 8)])
+def test_ranks_with_parts_of_a_normed_group_have_the_losses_of_one(
+    mesh: str, span: int, tmp_path: Path
+) -> None:
+    more = (("model_bn_span", span),)
+    legs = (Leg(PHOTOS, "", more=more), Leg(PHOTOS, mesh, more=more))
+    alone, found = results(4, tmp_path, *legs)
+    assert_close(found, alone)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "before", "after", "more"),
     [
