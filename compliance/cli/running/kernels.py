@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from podium.reference_runs.kernels.session import Conditions, Item
 
 app = group("Measure single kernels, of DeepBench's lists or of a trainer, and compare devices.")
+
+
+RANKS = 2
+"""Default number of processes of an all-reduce."""
 
 
 class List(StrEnum):
@@ -71,6 +76,14 @@ ThreadsOption = Annotated[
 ]
 RanksOption = Annotated[
     int, typer.Option("--ranks", min=1, help="Processes of an all-reduce.", metavar="N")
+]
+MeshOption = Annotated[
+    str | None,
+    typer.Option(
+        "--mesh",
+        help="Rows and columns of processes, along which an all-reduce then sums in turn.",
+        metavar="RxC",
+    ),
 ]
 BudgetOption = Annotated[
     str | None,
@@ -127,6 +140,7 @@ SheetsOption = Annotated[
     epilog=examples(
         "podium kernels run --budget 60s",
         "podium kernels run --kind gemm --precision bf16 --output kernels/here",
+        "podium kernels run --kind all_reduce --mesh 2x4",
     )
 )
 def run(
@@ -135,7 +149,8 @@ def run(
     precision: PrecisionOption = Precision.FP32,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
-    ranks: RanksOption = 2,
+    ranks: RanksOption = RANKS,
+    mesh: MeshOption = None,
     budget: BudgetOption = None,
     output: FolderOption = None,
     resume: ResumeOption = False,
@@ -149,6 +164,7 @@ def run(
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
+    rows, ranks = (1, ranks) if mesh is None else _rows_and_ranks(mesh, ranks)
     request = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
     with reported():
         from podium.reference_runs.catalogue import need_torch
@@ -158,9 +174,7 @@ def run(
         from podium.reference_runs.kernels.session import Conditions, Item, device_of, threads_of
 
         selected_kinds = kinds or [*KernelKind]
-        problems = [
-            problem for problem in listed(name.value, ranks) if problem.kind in selected_kinds
-        ]
+        problems = [each for each in listed(name.value, ranks, rows) if each.kind in selected_kinds]
         if not problems:
             raise UsageFault(f"list {name} has no kernel of this kind")
         conditions = Conditions(
@@ -172,6 +186,17 @@ def run(
         )
         result = _measured([Item(problem) for problem in problems], conditions, request)
     _finish(result, request)
+
+
+def _rows_and_ranks(mesh: str, ranks: int) -> tuple[int, int]:
+    """The rows of a mesh such as 2x4, and all its ranks; raises UsageFault."""
+    found = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", mesh, re.ASCII)
+    if found is None:
+        raise UsageFault(f"--mesh is {mesh}; expected rows and columns, such as 2x4")
+    rows, columns = map(int, found.groups())
+    if ranks not in (RANKS, rows * columns):
+        raise UsageFault(f"--mesh {mesh} has {rows * columns} ranks; --ranks is {ranks}")
+    return rows, rows * columns
 
 
 def _finish(result: KernelRun, request: KernelRequest) -> None:
@@ -219,7 +244,7 @@ def from_trainer(
     device: DeviceOption = "auto",
     data: DataOption = None,
     threads: TrainerThreadsOption = None,
-    ranks: RanksOption = 2,
+    ranks: RanksOption = RANKS,
     settings: SetOption = None,
     budget: BudgetOption = None,
     output: FolderOption = None,

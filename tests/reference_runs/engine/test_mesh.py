@@ -267,14 +267,16 @@ def test_four_ranks_have_the_losses_of_one(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("mesh", "span"), [("dp=4", 4), ("dp=2,sp=2", 8)])
-def test_ranks_with_parts_of_a_normed_group_have_the_losses_of_one(
-    mesh: str, span: int, tmp_path: Path
-) -> None:
-    more = (("model_bn_span", span),)
-    legs = (Leg(PHOTOS, "", more=more), Leg(PHOTOS, mesh, more=more))
-    alone, found = results(4, tmp_path, *legs)
+def test_ranks_with_parts_of_a_normed_group_have_the_losses_of_one(tmp_path: Path) -> None:
+    spans = {"dp=4": 4, "dp=2,sp=2": 8}
+    legs = (
+        Leg(PHOTOS, each, more=(("model_bn_span", span),))
+        for mesh, span in spans.items()
+        for each in ("", mesh)
+    )
+    alone, found, alone_of_all, found_of_all = results(4, tmp_path, *legs)
     assert_close(found, alone)
+    assert_close(found_of_all, alone_of_all)
 
 
 @pytest.mark.long
