@@ -262,27 +262,6 @@ class Task(ABC, Generic[C]):
         size = self.micro_batch_size
         return size if most is None else min(size, most)
 
-    def check_span(self, field: str, samples: str, devices: int = 1) -> None:
-        """Raise RunFault if the batch-norm span in `field` does not divide the micro-batches.
-
-        A span, which is on so many devices, is a part of a rank's micro-batch or the micro-batches
-        of several ranks.
-        """
-        span, size = getattr(self.config, field) * devices, self.micro_batch_size
-        found = f"{field} is {span}" if devices == 1 else f"{field} on {devices} devices is {span}"
-        everywhere = size * self.ranks.world
-        if size % span and (span % size or everywhere % span):
-            several = f", or be a multiple of {size} that divides the {everywhere} of all ranks"
-            raise RunFault(
-                f"{found}; must divide the {size} {samples} of a rank's micro-batch"
-                f"{several if self.ranks.world > 1 else ''}; set either with --set"
-            )
-        if span > size and self.setting.compile:
-            raise RunFault(
-                f"--compile: communication within the model cannot be compiled; {found}, more than"
-                f" the {size} {samples} of a rank's micro-batch"
-            )
-
     def _local_indices(self, order: Sequence[int], first: int) -> Iterator[list[int]]:
         """The rank's part of each micro-batch: consecutive samples of the global batch."""
         size, parts = self.config.global_batch_size, self.config.gradient_accumulation_steps

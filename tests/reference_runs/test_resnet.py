@@ -158,7 +158,7 @@ def test_a_span_is_a_part_of_a_ranks_share_or_several_shares() -> None:
     for span in (8, 16, 32, 64):
         Classification(replace(smoke(), model_bn_span=span), Setting(), ranks).check_settings()
     refused = "model_bn_span is 48; must divide the 16 images of a rank's micro-batch, or be a"
-    for span in (24, 48, 128):
+    for span in (0, -16, 24, 48, 128):
         task = Classification(replace(smoke(), model_bn_span=span), Setting(), ranks)
         with pytest.raises(RunFault, match=refused.replace("48", str(span))):
             task.prepare()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +13,12 @@ from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import OutputOption as FileOption
 from podium.compliance.cli.options import QuietOption
 from podium.compliance.cli.running.kernel_files import Form, KernelRequest, entry
+from podium.compliance.cli.running.kernel_ranks import (
+    RANKS,
+    MeshOption,
+    RanksOption,
+    rows_and_ranks,
+)
 from podium.compliance.cli.running.machine import Precision
 from podium.compliance.cli.running.machine import PrecisionOption as TrainerPrecisionOption
 from podium.compliance.cli.running.machine import ThreadsOption as TrainerThreadsOption
@@ -36,10 +41,6 @@ if TYPE_CHECKING:
     from podium.reference_runs.kernels.session import Conditions, Item
 
 app = group("Measure single kernels, of DeepBench's lists or of a trainer, and compare devices.")
-
-
-RANKS = 2
-"""Default number of processes of an all-reduce."""
 
 
 class List(StrEnum):
@@ -72,17 +73,6 @@ ThreadsOption = Annotated[
     int | None,
     typer.Option(
         "--threads", min=1, help="Threads of torch; default torch's setting.", metavar="N"
-    ),
-]
-RanksOption = Annotated[
-    int, typer.Option("--ranks", min=1, help="Processes of an all-reduce.", metavar="N")
-]
-MeshOption = Annotated[
-    str | None,
-    typer.Option(
-        "--mesh",
-        help="Rows and columns of processes, along which an all-reduce then sums in turn.",
-        metavar="RxC",
     ),
 ]
 BudgetOption = Annotated[
@@ -164,7 +154,7 @@ def run(
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
-    rows, ranks = (1, ranks) if mesh is None else _rows_and_ranks(mesh, ranks)
+    rows, ranks = (1, ranks) if mesh is None else rows_and_ranks(mesh, ranks)
     request = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
     with reported():
         from podium.reference_runs.catalogue import need_torch
@@ -186,17 +176,6 @@ def run(
         )
         result = _measured([Item(problem) for problem in problems], conditions, request)
     _finish(result, request)
-
-
-def _rows_and_ranks(mesh: str, ranks: int) -> tuple[int, int]:
-    """The rows of a mesh such as 2x4, and all its ranks; raises UsageFault."""
-    found = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", mesh, re.ASCII)
-    if found is None:
-        raise UsageFault(f"--mesh is {mesh}; expected rows and columns, such as 2x4")
-    rows, columns = map(int, found.groups())
-    if ranks not in (RANKS, rows * columns):
-        raise UsageFault(f"--mesh {mesh} has {rows * columns} ranks; --ranks is {ranks}")
-    return rows, rows * columns
 
 
 def _finish(result: KernelRun, request: KernelRequest) -> None:

@@ -44,7 +44,7 @@ class ResNet(Config):
     stem_kernel: int
     stem_pools: bool
     model_bn_span: int
-    """Images per batch-norm group: a part of a rank's micro-batch."""
+    """Images per batch-norm group: a part of a rank's micro-batch, or those of several ranks."""
 
     # data
     least_area: float

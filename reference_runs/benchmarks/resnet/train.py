@@ -18,6 +18,7 @@ from podium.reference_runs.benchmarks.resnet.data import (
     synthetic,
 )
 from podium.reference_runs.benchmarks.resnet.model import ResidualNet
+from podium.reference_runs.engine.spans import check_span
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.optimizers import LARS
@@ -45,7 +46,7 @@ class Classification(Task[ResNet]):
 
     def check_settings(self) -> None:
         """Raise RunFault if the batch cannot be normalized in groups."""
-        self.check_span("model_bn_span", "images")
+        check_span(self, "model_bn_span", "images")
 
     def generated_data(self) -> tuple[Source, Source]:
         """Generated images."""
