@@ -11,8 +11,6 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from podium.logging_spec import keys
 from podium.reference_runs.engine.ranks import local_rank, ranks_per_node
 from podium.reference_runs.engine.task import C, Task
@@ -103,7 +101,8 @@ def stage(log: Logger, shared: Path, ranks: Ranks, *, again: bool = False) -> Fo
         target = local.path / path.relative_to(shared)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    ranks.sum(torch.zeros(1, device=ranks.device))  # no rank reads before all ranks have copied
+    # No rank reads before all ranks have copied, also those of a mesh that share samples
+    ranks.gather(None)
     seconds = round(time.monotonic() - began, 3)
     if not again:
         log.end(keys.STAGING_STOP, metadata={"staging_duration": seconds})

@@ -51,10 +51,14 @@ class Stepper:
         # Fake tensors cannot be moved, not even to their present device
         if any(each.device != task.device for each in (*model.parameters(), *model.buffers())):
             model = model.to(task.device)
-        if task.ranks.mesh is None:
-            return model
-        # The model is divided first: optimizers are built from the shards of a rank
-        return task.divided(model, task.ranks.mesh)
+        if task.ranks.mesh is not None:
+            # The model is divided first: optimizers are built from the shards of a rank
+            model = task.divided(model, task.ranks.mesh)
+        if task.ranks.world > 1:
+            from podium.reference_runs.parallel.norms import join_norms
+
+            join_norms(model, task.ranks, task.micro_batch_size)
+        return model
 
     def _build_in_parts(self, mesh: DeviceMesh) -> nn.Module:
         """The model, divided before its weights exist: the whole may not fit on any rank."""

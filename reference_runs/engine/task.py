@@ -262,15 +262,6 @@ class Task(ABC, Generic[C]):
         size = self.micro_batch_size
         return size if most is None else min(size, most)
 
-    def check_span(self, field: str, samples: str) -> None:
-        """Raise RunFault if the batch-norm span in `field` does not divide a micro-batch."""
-        span, size = getattr(self.config, field), self.micro_batch_size
-        if size % span:
-            raise RunFault(
-                f"{field} is {span}; must divide the {size} {samples} of a rank's"
-                " micro-batch; set either with --set"
-            )
-
     def _local_indices(self, order: Sequence[int], first: int) -> Iterator[list[int]]:
         """The rank's part of each micro-batch: consecutive samples of the global batch."""
         size, parts = self.config.global_batch_size, self.config.gradient_accumulation_steps

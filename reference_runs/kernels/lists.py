@@ -40,9 +40,10 @@ def rows(kind: str, name: ListName) -> Sequence[Sequence[Any]]:
     return found
 
 
-def listed(name: ListName, ranks: int) -> list[Listed]:
+def listed(name: ListName, ranks: int, rows_of_ranks: int = 1) -> list[Listed]:
     """Every problem of a list, in order, without duplicates; training lists in all directions."""
-    made = (problem for kind in _MAKERS for problem in _MAKERS[kind](name, ranks))
+    mesh = (ranks, rows_of_ranks)
+    made = (problem for kind in _MAKERS for problem in _MAKERS[kind](name, mesh))
     return list(dict.fromkeys(made))
 
 
@@ -66,12 +67,12 @@ def recurrents(name: ListName) -> Iterator[Recurrent]:
             yield Recurrent(cell, hidden, batch, timesteps, direction)
 
 
-_MAKERS: dict[str, Callable[[ListName, int], Iterator[Listed]]] = {
+_MAKERS: dict[str, Callable[[ListName, tuple[int, int]], Iterator[Listed]]] = {
     "gemm": lambda name, _: gemms(name),
     "convolution": lambda name, _: convolutions(name),
     "recurrent": lambda name, _: recurrents(name),
     "sparse_gemm": lambda name, _: (SparseGemm(*row) for row in rows("sparse_gemm", name)),
-    "all_reduce": lambda name, ranks: (
-        AllReduce(elements, ranks) for (elements,) in rows("all_reduce", name)
+    "all_reduce": lambda name, mesh: (
+        AllReduce(elements, *mesh) for (elements,) in rows("all_reduce", name)
     ),
 }

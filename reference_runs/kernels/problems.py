@@ -171,6 +171,8 @@ class AllReduce:
 
     elements: int
     ranks: int
+    rows: int = 1
+    """Rows of the mesh of ranks; with one row, the algorithm is the library's."""
     kind: Literal["all_reduce"] = "all_reduce"
 
     @property
@@ -186,7 +188,8 @@ class AllReduce:
     @property
     def label(self) -> str:
         """Elements and ranks."""
-        return f"{self.elements} on {self.ranks} ranks"
+        mesh = f"{self.rows}x" if self.rows > 1 else ""
+        return f"{self.elements} on {mesh}{self.ranks // self.rows} ranks"
 
 
 @dataclass(frozen=True)

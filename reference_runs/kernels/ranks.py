@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
+from podium.reference_runs.kernels.mesh_sum import MeshSum
 from podium.reference_runs.kernels.timing import FEWEST, FEWEST_LATE, MOST, narrow, timing
 from podium.reference_runs.kernels.torch_calls import Unsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.connection import Connection
 
     from podium.reference_runs.kernels.result import Timing
+
+    Sum = Callable[[torch.Tensor], object]
+    """Replaces the elements of a tensor by their sums over all ranks."""
 
 PATIENCE_S = 60.0
 """Seconds to wait for the ranks beyond the time limit of a kernel."""
@@ -40,14 +45,14 @@ class RankGroup:
         self._processes: list[Any] = []
         self._lines: list[Connection] = []
 
-    def timing(self, elements: int) -> Timing:
-        """The times of one all-reduce, each on the slowest rank.
+    def timing(self, elements: int, rows: int = 1) -> Timing:
+        """The times of one all-reduce, each on the slowest rank; over a mesh if there are rows.
 
         Raises Unsupported if there are too few devices, RanksLost if a rank fails.
         """
         self.start()
         for line in self._lines:
-            line.send(elements)
+            line.send((elements, rows))
         found: list[Timing] = [self._answer(line) for line in self._lines]
         return found[0]
 
@@ -113,8 +118,12 @@ def _serve(place: tuple[int, int, str, str], line: Connection, limit: float, thr
             timeout=timedelta(seconds=limit + PATIENCE_S),
         )
         line.send(None)
+        sums: dict[int, Sum] = {1: dist.all_reduce}
         while True:
-            line.send(_timed(line.recv(), device, limit))
+            elements, rows = line.recv()
+            if rows not in sums:
+                sums[rows] = MeshSum(rows)
+            line.send(_timed(torch.ones(elements, device=device), sums[rows], limit))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         pass
     except RuntimeError as error:
@@ -125,14 +134,13 @@ def _serve(place: tuple[int, int, str, str], line: Connection, limit: float, thr
             dist.destroy_process_group()
 
 
-def _timed(elements: int, device: torch.device, limit: float) -> Timing:
-    values = torch.ones(elements, device=device)
+def _timed(values: torch.Tensor, sum_over_ranks: Sum, limit: float) -> Timing:
     begin = time.perf_counter()
-    first = _slowest(values)
+    first = _slowest(values, sum_over_ranks)
     found: list[float] = []
     while len(found) < MOST:
-        found.append(_slowest(values))
-        late = _agreed(time.perf_counter() > begin + limit, device)
+        found.append(_slowest(values, sum_over_ranks))
+        late = _agreed(time.perf_counter() > begin + limit, values.device)
         if len(found) >= (FEWEST_LATE if late else FEWEST) and (late or narrow(found)):
             break
         # Repeated sums would overflow the type
@@ -140,11 +148,11 @@ def _timed(elements: int, device: torch.device, limit: float) -> Timing:
     return timing(found, first=first, cold=None)
 
 
-def _slowest(values: torch.Tensor) -> float:
+def _slowest(values: torch.Tensor, sum_over_ranks: Sum) -> float:
     """Seconds of one all-reduce on the slowest rank."""
     dist.barrier()
     begin = time.perf_counter()
-    dist.all_reduce(values)
+    sum_over_ranks(values)
     if values.is_cuda:
         torch.cuda.synchronize(values.device)
     took = torch.tensor(time.perf_counter() - begin, device=values.device)

@@ -157,7 +157,7 @@ class Bench:
 
     def _timing(self, item: Item) -> Timing:
         if isinstance(item.problem, AllReduce):
-            return self._group.timing(item.problem.elements)
+            return self._group.timing(item.problem.elements, item.problem.rows)
         if item.make is not None:
             return self._watch.timing(item.make(self._place))
         return self._watch.timing(prepared(item.problem, self._place))

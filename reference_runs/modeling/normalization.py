@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class GroupNormedBatch(nn.BatchNorm2d):
     """Batch norm with separate statistics for every `span` consecutive images of a batch.
 
     The running statistics are updated once per batch, with the mean over its groups. So the result
-    is the same whether one process has all groups or several processes have some of them.
+    is the same whether one process has all groups or several processes have some of them. A process
+    may also have only some rows of each image, or some images of a group.
     """
+
+    of_images: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None
+    """Mean and variance of each image's channels, (B, C, 1, 1), over the rows of all ranks."""
+    of_ranks: Callable[[Tensor], Tensor] | None = None
+    """The values of all ranks with images of the same group, along a new first axis."""
 
     def __init__(self, channels: int, span: int) -> None:
         super().__init__(channels)
@@ -20,6 +31,8 @@ class GroupNormedBatch(nn.BatchNorm2d):
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
         """Normalize each group; (B, C, H, W) to the same shape."""
+        if self.training and (self.of_images or self.of_ranks):
+            return self._joint(x_BCHW)
         if not self.training or len(x_BCHW) <= self.span:
             return super().forward(x_BCHW)
         means, variances, parts = [], [], []
@@ -35,20 +48,23 @@ class GroupNormedBatch(nn.BatchNorm2d):
         self._count(torch.stack(means), torch.stack(variances))
         return torch.cat(parts)
 
-    def normalized(self, x_BCHW: Tensor, moments: tuple[Tensor, Tensor], elements: int) -> Tensor:
-        """Normalize each group, given mean and variance of each image's channels, (B, C, 1, 1).
-
-        The moments are over all `elements` of a channel, of which `x_BCHW` may have a part.
-        """
+    def _joint(self, x_BCHW: Tensor) -> Tensor:
+        """Normalize groups of which this process has some rows or images."""
+        of_images = (self.of_images or _image_moments)(x_BCHW)
+        # Divided images have equal sides, and all of the last one
+        height = x_BCHW.shape[-2 if self.of_images is None else -1]
         means, variances, parts = [], [], []
-        splits = (torch.split(each, self.span) for each in (x_BCHW, *moments))
-        for x, of_images, inside in zip(*splits, strict=True):
-            mean = of_images.mean(0)
-            variance = (inside + (of_images - mean) ** 2).mean(0)
+        groups = (torch.split(each, self.span) for each in (x_BCHW, *of_images))
+        for x, *of_parts in zip(*groups, strict=True):
+            mean, variance = _pooled(*of_parts)
+            count = len(x) * height * x.shape[-1]
+            if self.of_ranks is not None:
+                of_ranks = self.of_ranks(torch.stack((mean, variance)))
+                mean, variance = _pooled(*of_ranks.unbind(1))
+                count *= len(of_ranks)
             scale = self.weight[:, None, None] * (variance + self.eps).rsqrt()
             shift = self.bias[:, None, None] - mean * scale
             parts.append(torch.addcmul(shift, x, scale).to(x.dtype))
-            count = len(x) * elements
             means.append(mean.detach().flatten())
             variances.append(variance.detach().flatten() * (count / max(1, count - 1)))
         self._count(torch.stack(means), torch.stack(variances))
@@ -69,3 +85,15 @@ class GroupNormedBatch(nn.BatchNorm2d):
     def _variance(self) -> Tensor:
         assert self.running_var is not None
         return self.running_var
+
+
+def _image_moments(x_BCHW: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance of each image's channels, (B, C, 1, 1)."""
+    variance, mean = torch.var_mean(x_BCHW.float(), (2, 3), correction=0, keepdim=True)
+    return mean, variance
+
+
+def _pooled(means: Tensor, variances: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance of the union of equally large parts, along the first axis."""
+    mean = means.mean(0)
+    return mean, (variances + (means - mean) ** 2).mean(0)

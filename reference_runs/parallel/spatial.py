@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.modeling.maps import MapLinear, MapMean
 from podium.reference_runs.modeling.normalization import GroupNormedBatch
 from podium.reference_runs.modeling.resizing import Enlarge
 from podium.reference_runs.parallel.exchange import exchanged, gathered
@@ -150,14 +151,18 @@ def divide(model: nn.Module, mesh: DeviceMesh, *, gathers: bool) -> nn.Module:
     for module in model.modules():
         if isinstance(module, nn.Conv2d | nn.Conv3d):
             _divide_windows(module, rows, 0.0)
-        elif isinstance(module, nn.MaxPool2d):
+        elif isinstance(module, nn.MaxPool2d | nn.MaxPool3d):
             _divide_windows(module, rows, -math.inf)
         elif isinstance(module, nn.InstanceNorm3d):
             module.forward = partial(_normalised, module, rows)  # type: ignore[method-assign]
         elif isinstance(module, GroupNormedBatch):
-            module.forward = partial(_batch_normalised, module, rows)  # type: ignore[method-assign]
+            module.of_images = rows.moments
         elif isinstance(module, Enlarge):
             module.forward = partial(_enlarged, rows)  # type: ignore[method-assign]
+        elif isinstance(module, MapMean):
+            module.forward = partial(_averaged, rows)  # type: ignore[method-assign]
+        elif isinstance(module, MapLinear):
+            module.forward = partial(_linear, module, rows)  # type: ignore[method-assign]
     model.register_forward_pre_hook(lambda _, inputs: (rows.own(inputs[0]), *inputs[1:]))
     if gathers:
         model.register_forward_hook(lambda _, _inputs, output: rows.gathered(output))
@@ -166,8 +171,9 @@ def divide(model: nn.Module, mesh: DeviceMesh, *, gathers: bool) -> nn.Module:
 
 def _divide_windows(module: Any, rows: Rows, value: float) -> None:
     """Make a convolution or a pooling layer fetch the rows that it needs, with its padding."""
+    axes = 3 if isinstance(module, nn.Conv3d | nn.MaxPool3d) else 2
     kernel, stride, padding = (
-        (each, each) if isinstance(each, int) else each
+        (each,) * axes if isinstance(each, int) else each
         for each in (module.kernel_size, module.stride, module.padding)
     )
     module.padding = (0, *padding[1:])
@@ -192,13 +198,6 @@ def _normalised(norm: nn.InstanceNorm3d, rows: Rows, x_BCRS: Tensor) -> Tensor:
     return torch.addcmul(shift, x_BCRS, scale).to(x_BCRS.dtype)
 
 
-def _batch_normalised(norm: GroupNormedBatch, rows: Rows, x_BCRS: Tensor) -> Tensor:
-    """Batch norm with the moments of all ranks' rows."""
-    if not norm.training:
-        return GroupNormedBatch.forward(norm, x_BCRS)
-    return norm.normalized(x_BCRS, rows.moments(x_BCRS), x_BCRS.shape[-1] ** 2)
-
-
 def _enlarged(rows: Rows, x: Tensor, like: Tensor) -> Tensor:
     """The rank's rows of a map that is resized to the size of another."""
     small, large = x.shape[-1], like.shape[-1]
@@ -208,3 +207,14 @@ def _enlarged(rows: Rows, x: Tensor, like: Tensor) -> Tensor:
     nearest = torch.arange(*spans[rows.rank], device=x.device) * small // large
     repeated = here.index_select(ROWS, nearest - wanted[rows.rank][0])
     return F.interpolate(repeated, size=like.shape[-2:], mode="nearest")
+
+
+def _averaged(rows: Rows, x_BCHW: Tensor) -> Tensor:
+    """The mean of each channel over the rows of all ranks."""
+    return rows.total(x_BCHW.float().sum((2, 3))) / x_BCHW.shape[-1] ** 2
+
+
+def _linear(layer: MapLinear, rows: Rows, x_BCRXX: Tensor) -> Tensor:
+    """A linear layer of a whole map: the ranks multiply their rows and add up the products."""
+    begin, _ = rows.spans(x_BCRXX.shape[-1])[rows.rank]
+    return rows.total(layer.of_rows(x_BCRXX, begin)) + layer.bias

@@ -79,6 +79,15 @@ class FakeStepper(Stepper):
         return super()._without_sync(last=last)
 
 
+class OnlyRank(Ranks):
+    """A rank of a group whose other ranks do not exist."""
+
+    @property
+    def first(self) -> bool:
+        """True: this rank does what the first one does for all, such as generating data."""
+        return True
+
+
 def _balanced_counts(chosen: torch.Tensor, count: int) -> torch.Tensor:
     """Tokens per expert when all are used equally, as routers are trained to do; (count,)."""
     with unset_fake_temporarily():
@@ -104,7 +113,7 @@ def fake_step(
     computes = request.setting.scale == "smoke"
     mode = FakeTensorMode(allow_fallback_kernels=computes, allow_non_fake_inputs=True)
     with nullcontext() if world == 1 else fake_process_group(world, rank):
-        ranks = divided(Ranks(torch.device("cpu"), rank, world), setting.mesh)
+        ranks = divided(OnlyRank(torch.device("cpu"), rank, world), setting.mesh)
         task: Any = task_of(request.benchmark.name)(config, setting, ranks)
         batches = _micro_batches(task, request, mode)
         try:

@@ -128,7 +128,12 @@ def test_only_what_applies_is_logged(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("opt_name", "SGD"), ("scheduler_type", "poly"), ("batchnorm_span", "3")],
+    [
+        ("opt_name", "SGD"),
+        ("scheduler_type", "poly"),
+        ("batchnorm_span", "3"),
+        ("batchnorm_group_size", "2"),
+    ],
 )
 def test_what_training_cannot_have_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(RunFault, match=f"{name} is {value}"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -132,9 +133,40 @@ def test_gradients_do_not_depend_on_how_a_batch_is_shared_out() -> None:
     assert torch.allclose(*grads, rtol=1e-4, atol=1e-4 * float(grads[0].abs().max()))
 
 
-def test_a_span_that_does_not_divide_a_ranks_share_is_refused() -> None:
-    task = Classification(smoke(), Setting(), Ranks(torch.device("cpu"), 0, 4))
-    with pytest.raises(RunFault, match="model_bn_span is 32; must divide the 16 images"):
+def test_a_rank_with_a_part_of_a_group_uses_the_statistics_of_all_of_it() -> None:
+    torch.manual_seed(0)
+    batch = torch.randn(8, 3, 5, 7) * 3 + 2
+    whole, parts = GroupNormedBatch(3, span=8), [GroupNormedBatch(3, span=8) for _ in range(2)]
+    halves = batch.split(4)
+    variances, means = torch.var_mean(torch.stack(halves), (1, 3, 4), correction=0)
+    of_ranks = torch.stack((means, variances), 1)[..., None, None]
+    for rank, part in enumerate(parts):
+
+        def gathered(own: torch.Tensor, rank: int = rank) -> torch.Tensor:
+            assert torch.allclose(own, of_ranks[rank], atol=1e-5)
+            return of_ranks
+
+        part.of_ranks = gathered
+    found = torch.cat([part(half) for part, half in zip(parts, halves, strict=True)])
+    assert torch.allclose(found, whole(batch), atol=1e-5)
+    for name, value in whole.named_buffers():
+        assert value.dtype == torch.int64 or torch.allclose(parts[0].get_buffer(name), value)
+
+
+def test_a_span_is_a_part_of_a_ranks_share_or_several_shares() -> None:
+    ranks = Ranks(torch.device("cpu"), 0, 4)
+    for span in (8, 16, 32, 64):
+        Classification(replace(smoke(), model_bn_span=span), Setting(), ranks).check_settings()
+    refused = "model_bn_span is 48; must divide the 16 images of a rank's micro-batch, or be a"
+    for span in (0, -16, 24, 48, 128):
+        task = Classification(replace(smoke(), model_bn_span=span), Setting(), ranks)
+        with pytest.raises(RunFault, match=refused.replace("48", str(span))):
+            task.prepare()
+
+
+def test_groups_of_several_ranks_cannot_be_compiled() -> None:
+    task = Classification(smoke(), Setting(compile=True), Ranks(torch.device("cpu"), 0, 4))
+    with pytest.raises(RunFault, match=r"--compile: .* model_bn_span is 32, more than the 16"):
         task.prepare()
 
 

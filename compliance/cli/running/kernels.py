@@ -13,6 +13,12 @@ from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import OutputOption as FileOption
 from podium.compliance.cli.options import QuietOption
 from podium.compliance.cli.running.kernel_files import Form, KernelRequest, entry
+from podium.compliance.cli.running.kernel_ranks import (
+    RANKS,
+    MeshOption,
+    RanksOption,
+    rows_and_ranks,
+)
 from podium.compliance.cli.running.machine import Precision
 from podium.compliance.cli.running.machine import PrecisionOption as TrainerPrecisionOption
 from podium.compliance.cli.running.machine import ThreadsOption as TrainerThreadsOption
@@ -69,9 +75,6 @@ ThreadsOption = Annotated[
         "--threads", min=1, help="Threads of torch; default torch's setting.", metavar="N"
     ),
 ]
-RanksOption = Annotated[
-    int, typer.Option("--ranks", min=1, help="Processes of an all-reduce.", metavar="N")
-]
 BudgetOption = Annotated[
     str | None,
     typer.Option(
@@ -127,6 +130,7 @@ SheetsOption = Annotated[
     epilog=examples(
         "podium kernels run --budget 60s",
         "podium kernels run --kind gemm --precision bf16 --output kernels/here",
+        "podium kernels run --kind all_reduce --mesh 2x4",
     )
 )
 def run(
@@ -135,7 +139,8 @@ def run(
     precision: PrecisionOption = Precision.FP32,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
-    ranks: RanksOption = 2,
+    ranks: RanksOption = RANKS,
+    mesh: MeshOption = None,
     budget: BudgetOption = None,
     output: FolderOption = None,
     resume: ResumeOption = False,
@@ -149,6 +154,7 @@ def run(
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
+    rows, ranks = (1, ranks) if mesh is None else rows_and_ranks(mesh, ranks)
     request = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
     with reported():
         from podium.reference_runs.catalogue import need_torch
@@ -158,9 +164,7 @@ def run(
         from podium.reference_runs.kernels.session import Conditions, Item, device_of, threads_of
 
         selected_kinds = kinds or [*KernelKind]
-        problems = [
-            problem for problem in listed(name.value, ranks) if problem.kind in selected_kinds
-        ]
+        problems = [each for each in listed(name.value, ranks, rows) if each.kind in selected_kinds]
         if not problems:
             raise UsageFault(f"list {name} has no kernel of this kind")
         conditions = Conditions(
@@ -219,7 +223,7 @@ def from_trainer(
     device: DeviceOption = "auto",
     data: DataOption = None,
     threads: TrainerThreadsOption = None,
-    ranks: RanksOption = 2,
+    ranks: RanksOption = RANKS,
     settings: SetOption = None,
     budget: BudgetOption = None,
     output: FolderOption = None,

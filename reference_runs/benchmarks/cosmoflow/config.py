@@ -7,11 +7,15 @@ points of HPC 3.0 at a batch of 64.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.errors import RunFault
+
+if TYPE_CHECKING:
+    from podium.reference_runs.parallel.mesh import Mesh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,15 @@ class CosmoFlow(Config):
     opt_learning_rate_decay_boundary_epochs: tuple[int, int]
     opt_learning_rate_decay_factor: tuple[float, float]
     """Multiples of the rate after the warmup, from each boundary on."""
+
+    def check_mesh(self, mesh: Mesh) -> None:
+        """Raise RunFault if a rank along `sp` would have no plane for the last convolution."""
+        planes = self.size // 2 ** (len(self.filters) - 1)
+        if mesh.sp > planes:
+            raise RunFault(
+                f"--mesh: sp is {mesh.sp}; expected at most {planes}, the planes of the last"
+                f" convolution on volumes of {self.size}"
+            )
 
 
 def smoke() -> CosmoFlow:
@@ -104,6 +117,7 @@ BENCHMARKS = (
         title="Cosmology: CosmoFlow on N-body volumes",
         smoke=smoke,
         reference=reference,
+        axes=("dp", "sp"),
         rounds=("0.7", "1.0", "2.0", "3.0"),
         point=POINT,
         usage="hpc",

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
+from podium.reference_runs.modeling.maps import MapLinear
+
 if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.cosmoflow.config import CosmoFlow
 
@@ -31,8 +33,7 @@ class Regressor(nn.Module):
         edge = config.size // 2 ** len(config.filters)
         first, second = config.dense_widths
         self.dense = nn.Sequential(
-            nn.Flatten(),
-            nn.Linear(config.filters[-1] * edge**3, first),
+            MapLinear(config.filters[-1], edge, first),
             nn.LeakyReLU(SLOPE),
             nn.Dropout(config.dropout),
             nn.Linear(first, second),

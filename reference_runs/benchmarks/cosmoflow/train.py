@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
 
@@ -32,6 +33,7 @@ class Cosmology(StagedTask[CosmoFlow]):
     """Predict a universe's parameters from a volume; the quality is the mean absolute error."""
 
     evaluates_as_trains: ClassVar[bool] = True
+    keeps_whole: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "validation")
 
     training: Volumes
@@ -61,6 +63,12 @@ class Cosmology(StagedTask[CosmoFlow]):
     def build(self) -> nn.Module:
         """The network, with random weights."""
         return Regressor(self.config)
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """The network for parts of volumes; its output is whole."""
+        from podium.reference_runs.parallel.spatial import divide
+
+        return divide(model, mesh, gathers=False)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Stochastic gradient descent with momentum."""

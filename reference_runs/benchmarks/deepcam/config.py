@@ -55,9 +55,9 @@ class DeepCam(Config):
     pyramid_rates: tuple[int, ...]
     low_level_width: int
     batchnorm_group_size: int = 1
-    """Devices that share batch norm's statistics: only one."""
+    """Devices that share batch norm's statistics."""
     batchnorm_span: int
-    """Samples that share the statistics, on one device."""
+    """Samples that share the statistics, on each of these devices."""
 
     # optimizer
     opt_name: str = "LAMB"
@@ -77,6 +77,11 @@ class DeepCam(Config):
     scheduler_decay_rate: float = 0.1
     scheduler_t_max: int = 1
     scheduler_eta_min: float = 0.0
+
+    @property
+    def norm_span(self) -> int:
+        """Samples that share batch norm's statistics."""
+        return self.batchnorm_span * self.batchnorm_group_size
 
     @property
     def gradient_accumulation_frequency(self) -> int:

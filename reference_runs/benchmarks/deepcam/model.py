@@ -71,7 +71,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: DeepCam) -> None:
         super().__init__()
-        span = config.batchnorm_span
+        span = config.norm_span
         first, second, third, fourth, middle = config.entry_widths
         exit_first, *exit_rest = config.exit_widths
         self.stem = nn.Sequential(
@@ -120,7 +120,7 @@ class Pyramid(nn.Module):
 
     def __init__(self, config: DeepCam) -> None:
         super().__init__()
-        span, inputs, width = config.batchnorm_span, config.exit_widths[-1], config.pyramid_width
+        span, inputs, width = config.norm_span, config.exit_widths[-1], config.pyramid_width
         dilated = (
             nn.Conv2d(inputs, width, 3, padding=rate, dilation=rate, bias=False)
             for rate in config.pyramid_rates
@@ -145,7 +145,7 @@ class DeepLab(nn.Module):
 
     def __init__(self, config: DeepCam) -> None:
         super().__init__()
-        span, width = config.batchnorm_span, config.pyramid_width
+        span, width = config.norm_span, config.pyramid_width
         low_level = config.entry_widths[2]
         self.encoder = Encoder(config)
         self.pyramid = Pyramid(config)

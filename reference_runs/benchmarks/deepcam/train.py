@@ -10,6 +10,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 from podium.reference_runs.benchmarks.deepcam.config import CLASSES, DeepCam
 from podium.reference_runs.benchmarks.deepcam.data import Weather, write
 from podium.reference_runs.benchmarks.deepcam.model import DeepLab
+from podium.reference_runs.engine.spans import check_span
 from podium.reference_runs.engine.staging import StagedTask
 from podium.reference_runs.engine.task import Loss
 from podium.reference_runs.errors import RunFault
@@ -55,7 +56,14 @@ class Segmentation(StagedTask[DeepCam]):
                 raise RunFault(
                     f"{name} is {getattr(config, name)}; expected one of {', '.join(known)}"
                 )
-        self.check_span("batchnorm_span", "maps")
+        devices, span, size = config.batchnorm_group_size, config.norm_span, self.micro_batch_size
+        if devices != max(1, span // size):
+            raise RunFault(
+                f"batchnorm_group_size is {devices}, and batchnorm_span is {config.batchnorm_span};"
+                f" expected the {size} maps of a rank's micro-batch on each of several devices, or"
+                " at most as many on 1"
+            )
+        check_span(self, "batchnorm_span", "maps", devices)
 
     def open_data(self) -> None:
         """List the copies, and read the extremes of the channels."""

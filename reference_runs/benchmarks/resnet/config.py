@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from podium.reference_runs.parallel.mesh import Mesh
 
 # The rules of 3.0 dropped the lists of tensors
 NAMES_TENSORS = ("1.1", "2.0", "2.1")
@@ -41,7 +44,7 @@ class ResNet(Config):
     stem_kernel: int
     stem_pools: bool
     model_bn_span: int
-    """Images per batch-norm group: a part of a rank's micro-batch."""
+    """Images per batch-norm group: a part of a rank's micro-batch, or those of several ranks."""
 
     # data
     least_area: float
@@ -87,6 +90,16 @@ class ResNet(Config):
         records = super().records(round_name)
         used = {key: value for key, value in records.items() if not key.startswith(unused)}
         return used | first if round_name == "0.6" else used
+
+    def check_mesh(self, mesh: Mesh) -> None:
+        """Raise RunFault if a rank along `sp` would have no row of the last stage."""
+        # The stem, its pooling and every stage but the first halve the sides and round up
+        rows = -(-self.image_size // 2 ** (self.stem_pools + len(self.units)))
+        if mesh.sp > rows:
+            raise RunFault(
+                f"--mesh: sp is {mesh.sp}; expected at most {rows}, the rows of the last stage's"
+                f" features of images of {self.image_size}"
+            )
 
     def weights(self, round_name: str) -> tuple[str, ...]:
         """The model's 161 tensors in the rules' spelling, if the round requires them."""
@@ -199,6 +212,7 @@ BENCHMARKS = (
         title="Image classification: ResNet-50 v1.5 on ImageNet",
         smoke=smoke,
         reference=reference,
+        axes=("dp", "sp"),
         point=POINT,
         rounds=("0.7", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"),
         data="train/ and val/, each with a folder of JPEG files for each class, or tar archives",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.modeling.maps import MapMean
 from podium.reference_runs.modeling.normalization import GroupNormedBatch
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class ResidualNet(nn.Module):
             inside = width * 2**stage
             self.add_module(f"stage{stage + 1}", _stage(channels, inside, (count, stage > 0), span))
             channels = inside * EXPANSION
+        self.mean = MapMean()
         self.fc1 = nn.Linear(channels, config.classes)
         self.apply(_initialise)
 
@@ -71,7 +73,7 @@ class ResidualNet(nn.Module):
         x_BCHW = self.pool(F.relu(self.bn0(self.conv0(x_BCHW))))
         for stage in range(1, self.stages + 1):
             x_BCHW = self.get_submodule(f"stage{stage}")(x_BCHW)
-        scores: Tensor = self.fc1(x_BCHW.mean((2, 3)))
+        scores: Tensor = self.fc1(self.mean(x_BCHW))
         return scores
 
 

@@ -18,6 +18,7 @@ from podium.reference_runs.benchmarks.resnet.data import (
     synthetic,
 )
 from podium.reference_runs.benchmarks.resnet.model import ResidualNet
+from podium.reference_runs.engine.spans import check_span
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.optimizers import LARS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
 EVALUATION_BATCH = 125  # Divides the evaluation sets of both scales
@@ -36,6 +38,7 @@ class Classification(Task[ResNet]):
     """Image classification; the quality is the share of correctly classified evaluation images."""
 
     evaluates_as_trains: ClassVar[bool] = True
+    keeps_whole: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "val")
 
     training: Crops
@@ -43,7 +46,7 @@ class Classification(Task[ResNet]):
 
     def check_settings(self) -> None:
         """Raise RunFault if the batch cannot be normalized in groups."""
-        self.check_span("model_bn_span", "images")
+        check_span(self, "model_bn_span", "images")
 
     def generated_data(self) -> tuple[Source, Source]:
         """Generated images."""
@@ -73,6 +76,12 @@ class Classification(Task[ResNet]):
         model = ResidualNet(self.config)
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return model
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """The network for parts of images; its output is whole."""
+        from podium.reference_runs.parallel.spatial import divide
+
+        return divide(model, mesh, gathers=False)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """LARS or SGD with momentum; norms and biases have neither decay nor adaptation."""

@@ -45,7 +45,7 @@ class Ssd(DetectionConfig):
     units: tuple[int, ...] = (3, 4, 6)
     base_width: int
     model_bn_span: int
-    """Images per batch-norm group: a part of a rank's micro-batch."""
+    """Images per batch-norm group: a part of a rank's micro-batch, or those of several ranks."""
     extras: tuple[tuple[int, int, int, int], ...]
     """Inner width, output width, stride and padding of each block after the backbone."""
 

@@ -11,6 +11,7 @@ from podium.reference_runs.benchmarks.ssd.config import Ssd
 from podium.reference_runs.benchmarks.ssd.data import Crops
 from podium.reference_runs.benchmarks.ssd.detection import detect, losses
 from podium.reference_runs.benchmarks.ssd.model import Detector
+from podium.reference_runs.engine.spans import check_span
 from podium.reference_runs.modeling.detection.backbone import load_backbone
 from podium.reference_runs.modeling.detection.scenes import Batch, Files
 from podium.reference_runs.modeling.detection.task import Detection
@@ -39,7 +40,7 @@ class SingleShotDetection(Detection[Ssd]):
 
     def check_settings(self) -> None:
         """Raise RunFault if the batch cannot be normalized in groups."""
-        self.check_span("model_bn_span", "images")
+        check_span(self, "model_bn_span", "images")
 
     def all_anchors(self) -> Tensor:
         """The default boxes."""

@@ -28,9 +28,11 @@ def seed_everything(seed: int) -> None:
 def seed_rank(seed: int, ranks: Ranks, step: int = 0) -> None:
     """Seed each rank's dropout separately, after all have built the same model.
 
-    Ranks along `tp` share a generator, since each computes the undivided parts.
+    Ranks along `sp` and `tp` share a generator, since each computes the undivided parts.
     """
-    index = ranks.number // (1 if ranks.mesh is None else ranks.mesh["tp"].size())
+    # The two innermost axes
+    alike = 1 if ranks.mesh is None else ranks.mesh["sp"].size() * ranks.mesh["tp"].size()
+    index = ranks.number // alike
     # Rank 0 continues with the generator that built the model
     if index or step:
         words = np.random.SeedSequence([seed, index, step]).generate_state(1, np.uint64)

@@ -34,6 +34,7 @@ from tests.reference_runs.engine.test_two_ranks import doubled  # noqa: E402
 STEPS = 6
 CLICKS, PLAYS, VOLUMES, SCENES = "dlrm_dcnv2", "dlrm_v4_hstu", "unet3d", "retinanet"
 CROPS = "ssd"
+PHOTOS, UNIVERSES = "resnet", "cosmoflow"
 IMAGES = "flux1"
 STAGED = (("layers", 5), ("gradient_accumulation_steps", 4))
 """More stages than two, of unequal length; a micro-batch for each."""
@@ -72,6 +73,17 @@ SMALLER: dict[str, dict[str, Any]] = {
         "training_input_shape": (8, 8, 8),
         "validation_input_shape": (8, 8, 8),
     },
+    PHOTOS: {
+        # Maps of 36, 18, 9 and 5 rows
+        "image_size": 72,
+        "units": (1, 1, 1, 1),
+        "train_samples": 64,
+        "eval_samples": 20,
+        "global_batch_size": 8,
+        "model_bn_span": 4,
+    },
+    # Maps of 16, 8, 4 and 2 planes: of four ranks, two have no plane at the end
+    UNIVERSES: {"train_samples": 64, "eval_samples": 6, "global_batch_size": 8},
     PLAYS: {"days": 1, "train_samples": 2048},
     IMAGES: {"train_samples": 768, "eval_samples": 18, "global_batch_size": 16},
     "gpt_oss_20b": {"max_sequence_length": 64, "window": 16, "global_batch_size": 8},
@@ -110,6 +122,7 @@ def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
     seed_everything(1)
     task.prepare()
     log = Logger(io.StringIO(), rank=ranks.number)
+    task.read_in_place()
     task.open_data()
     double_numbers(task)
     if leg.parts:
@@ -153,6 +166,10 @@ def double_numbers(task: Any) -> None:
         # After so few steps the precision is 0, whatever is detected: add up the detections
         detection.mean_average_precision = lambda _source, found, _classes: float(
             np.concatenate(found).sum()
+        )
+    if task.config.name == UNIVERSES:
+        task.training, task.evaluation = (
+            replace(part, kept=doubled(part.kept)) for part in (task.training, task.evaluation)
         )
     if task.config.name == VOLUMES:
         for part in (task.training.source, task.evaluation):
@@ -235,6 +252,8 @@ def test_stages_and_parts_of_sequences_have_the_losses_of_one(tmp_path: Path) ->
         (VOLUMES, ("sp=4", "dp=2,sp=2")),
         (SCENES, ("sp=4", "dp=2,sp=2")),
         (CROPS, ("sp=4", "dp=2,sp=2")),
+        (PHOTOS, ("sp=4", "dp=2,sp=2")),
+        (UNIVERSES, ("sp=4", "dp=2,sp=2")),
         (PLAYS, ("fsdp=4",)),
         (IMAGES, ("fsdp=4", "dp=2,fsdp=2")),
     ],
@@ -245,6 +264,19 @@ def test_four_ranks_have_the_losses_of_one(
     alone, *divided = results(4, tmp_path, *(Leg(name, mesh) for mesh in ("", *meshes)))
     for found in divided:
         assert_close(found, alone)
+
+
+@pytest.mark.long
+def test_ranks_with_parts_of_a_normed_group_have_the_losses_of_one(tmp_path: Path) -> None:
+    spans = {"dp=4": 4, "dp=2,sp=2": 8}
+    legs = (
+        Leg(PHOTOS, each, more=(("model_bn_span", span),))
+        for mesh, span in spans.items()
+        for each in ("", mesh)
+    )
+    alone, found, alone_of_all, found_of_all = results(4, tmp_path, *legs)
+    assert_close(found, alone)
+    assert_close(found_of_all, alone_of_all)
 
 
 @pytest.mark.long
@@ -333,6 +365,8 @@ def test_random_weights_are_the_same_whatever_part_a_rank_draws(tmp_path: Path) 
             "llama31_8b cannot be divided along sp; it has pp, dp, fsdp",
         ),
         ("retinanet", "sp=5", "sp is 5; expected at most 4, the rows of the second level"),
+        ("resnet", "sp=3", "sp is 3; expected at most 2, the rows of the last stage's features"),
+        ("cosmoflow", "sp=5", "sp is 5; expected at most 4, the planes of the last convolution"),
         ("ssd", "sp=9", "sp is 9; expected at most 8, the rows of the backbone's features"),
         ("unet3d", "sp=4", "is (4, 4, 4); expected equal sides that 8 divides"),
     ],

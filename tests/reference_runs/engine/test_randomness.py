@@ -16,9 +16,12 @@ import torch.multiprocessing as mp  # noqa: E402
 from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
 from podium.reference_runs.engine.checkpoints.checkpoint import save  # noqa: E402
+from podium.reference_runs.engine.checkpoints.randomness import seed_rank  # noqa: E402
 from podium.reference_runs.engine.loop import start  # noqa: E402
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.parallel.mesh import parse  # noqa: E402
+from podium.reference_runs.planning.fake_tensors import fake_process_group  # noqa: E402
 
 
 def as_rank(rank: int, folder: Path) -> None:
@@ -57,3 +60,15 @@ def test_each_rank_draws_its_own_numbers_from_the_same_model(tmp_path: Path) -> 
     # Behind the checkpoint each goes on with its own
     assert (resumed_one, resumed_two) == (one[1], two[1])
     assert resumed_one != resumed_two
+
+
+@pytest.mark.parametrize("axis", ["sp", "tp"])
+def test_ranks_that_compute_the_same_layers_draw_the_same_dropout(axis: str) -> None:
+    found = []
+    for rank in range(4):
+        with fake_process_group(4, rank):
+            ranks = divided(Ranks(torch.device("cpu"), rank, 4), parse(f"dp=2,{axis}=2"))
+            torch.manual_seed(1)
+            seed_rank(1, ranks)
+            found.append(torch.rand(4).tolist())
+    assert found[0] == found[1] != found[2] == found[3]

@@ -47,6 +47,33 @@ def load(folder: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
+def test_an_all_reduce_over_a_mesh_is_measured(tmp_path: Path) -> None:
+    words = ("--device", "cpu", "--kind", "all_reduce", "--mesh", "2x2", "--budget", "5s")
+    status, out, err = podium("kernels", "run", *words, "--output", tmp_path / "out")
+    assert (status, err) == (0, "")
+    assert " on 2x2 ranks" in out
+    made = load(tmp_path / "out")
+    assert made["ranks"] == 4
+    assert {(each["problem"]["ranks"], each["problem"]["rows"]) for each in made["kernels"]} == {
+        (4, 2)
+    }
+    assert any(each["status"] == "measured" for each in made["kernels"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--mesh", "2"), "--mesh is 2; expected rows and columns, such as 2x4"),
+        (("--mesh", "0x4"), "--mesh is 0x4; expected rows and columns, such as 2x4"),
+        (("--mesh", "2x4", "--ranks", 6), "--mesh 2x4 has 8 ranks; --ranks is 6"),
+    ],
+)
+def test_a_mesh_that_cannot_be_is_refused(words: tuple[object, ...], said: str) -> None:
+    status, out, err = podium("kernels", "run", "--kind", "all_reduce", *words)
+    assert (status, out, err) == (2, "", f"podium: {said}\n")
+
+
 def test_files_say_the_same(folder: Path) -> None:
     made = load(folder)
     assert (made["complete"], made["clock"], len(made["kernels"])) == (True, "processor", 13)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402 - once torch is known to be there
+import torch.distributed as dist  # noqa: E402 - once torch is known to be there
+import torch.multiprocessing as mp  # noqa: E402
+from torch import nn  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from podium.reference_runs.kernels import memory  # noqa: E402
+from podium.reference_runs.kernels.lists import listed  # noqa: E402
+from podium.reference_runs.kernels.mesh_sum import MeshSum  # noqa: E402
 from podium.reference_runs.kernels.problems import (  # noqa: E402
     AllReduce,
     Convolution,
     Gemm,
     Recurrent,
     SparseGemm,
+    bytes_of,
 )
 from podium.reference_runs.kernels.ranks import RankGroup, RanksLost  # noqa: E402
 from podium.reference_runs.kernels.recording import Recorder  # noqa: E402
@@ -165,6 +172,47 @@ def test_ranks_are_processes_and_one_that_ends_is_missed() -> None:
         assert group.timing(10).repeats > 0
     finally:
         group.close()
+
+
+def as_rank_of_a_mesh(rank: int, folder: Path, world: int) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", f"file://{folder}/meeting", rank=rank, world_size=world)
+    found: list[Any] = []
+    for rows in (2, world):
+        # A column more than elements, whole parts, and parts of unequal length
+        for elements in (1, 12, 17):
+            values = torch.arange(elements) + 100.0 * rank
+            wanted = values.clone()
+            dist.all_reduce(wanted)
+            MeshSum(rows)(values)
+            found.append(torch.equal(values, wanted))
+    (folder / f"{rank}.json").write_text(json.dumps(found))
+    dist.destroy_process_group()
+
+
+@pytest.mark.long
+def test_a_sum_over_a_mesh_is_the_sum_over_all_ranks(tmp_path: Path) -> None:
+    world = 6
+    mp.spawn(as_rank_of_a_mesh, (tmp_path, world), nprocs=world)
+    for rank in range(world):
+        assert json.loads((tmp_path / f"{rank}.json").read_text()) == [True] * 6
+
+
+@pytest.mark.long
+def test_ranks_sum_over_a_mesh_and_without_one() -> None:
+    group = RankGroup(4, CPU, 0.3)
+    try:
+        for rows in (2, 1, 4):
+            assert group.timing(1001, rows).median_ms > 0
+    finally:
+        group.close()
+
+
+def test_an_all_reduce_over_a_mesh_is_another_kernel() -> None:
+    flat, mesh = AllReduce(100, 8), AllReduce(100, 8, 2)
+    assert (flat.label, mesh.label) == ("100 on 8 ranks", "100 on 2x4 ranks")
+    assert bytes_of(flat, "fp32") == bytes_of(mesh, "fp32")
+    assert {each.rows for each in listed("training", 8, 2) if isinstance(each, AllReduce)} == {2}
 
 
 # --- recordings ---

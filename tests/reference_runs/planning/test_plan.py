@@ -122,6 +122,7 @@ def as_rank(number: int, port: int, asked: RunRequest, folder: str) -> None:
         ("gpt_oss_20b", "ep=2", 1),
         ("retinanet", "sp=2", 2),
         ("ssd", "sp=2", 1),
+        ("cosmoflow", "sp=2", 1),
         ("unet3d", "sp=2", 1),
     ],
 )
