@@ -39,6 +39,7 @@ def review(place: Path) -> Path:
     late = submission(place, "Cmce", start=80)
     late.log(2, lambda log: own(log, 82).set("opt_base_learning_rate", 1e-5), start=80)
     relearned(submission(place, "Dmce", start=120), start=120)
+    submission(place, "Emce", start=160)
     done = podium("review", place / NAME, "--output", place / "review", "--quiet")
     assert done.exit_code == 1
     return place / "review"
@@ -185,10 +186,39 @@ def test_heads_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> N
     const head = document.querySelector("#results thead th");
     const wide = head.closest(".wide");
     scrollTo(0, wide.getBoundingClientRect().top + scrollY + 3 * innerHeight);
+    const tools = tables.get("results").tools.getBoundingClientRect();
     const box = head.getBoundingClientRect();
     """
-    seen_at = told(site, MODEL, act + TELL % "[box.top, box.bottom, innerHeight]", tmp_path)
-    assert -1 <= seen_at[0] < seen_at[1] < seen_at[2]
+    tops = "[tools.top, tools.bottom, box.top, box.bottom, innerHeight]"
+    tools, below, top, bottom, height = told(site, MODEL, act + TELL % tops, tmp_path)
+    assert -1 <= tools < below <= top + 1 < bottom < height
+
+
+TICK = """
+const boxes = [...document.querySelectorAll("#results .tick")];
+const tick = (box) => { box.checked = true; box.dispatchEvent(new Event("change")); };
+const anchor = () => document.querySelector("a.compare");
+"""
+
+
+def test_ticked_results_open_side_by_side(site: Path, tmp_path: Path) -> None:
+    act = f"{TICK} tick(boxes[0]); const first = anchor().hasAttribute('href'); tick(boxes[1]);"
+    tell = TELL % "[first, anchor().textContent, anchor().getAttribute('href'), location.hash]"
+    first, text, href, here = told(site, MODEL, act + tell, tmp_path / "a")
+    assert (first, text) == (False, "Compare 2 results")
+    file, _, at = href.partition("#")
+    assert file == "../compare.html"
+    assert here == f"#{at.replace('r=', 'results.compare=', 1)}"
+    systems = "[...document.querySelectorAll('#comparison thead a')].length"
+    pairs = told(site, "compare.html", TELL % systems, tmp_path / "b", at=f"#{at}")
+    assert pairs == 2
+
+
+def test_a_fifth_result_cannot_be_ticked(site: Path, tmp_path: Path) -> None:
+    act = f"{TICK} boxes.slice(0, 4).forEach(tick);"
+    shown = told(site, MODEL, act + TELL % "boxes.map((box) => box.disabled)", tmp_path)
+    assert len(shown) > 4
+    assert shown == [False] * 4 + [True] * (len(shown) - 4)
 
 
 def test_the_fastest_on_eight_chips_is_two_clicks_away(site: Path, tmp_path: Path) -> None:

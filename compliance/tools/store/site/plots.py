@@ -25,13 +25,14 @@ Pairs = Sequence[tuple[float, float]]
 class Line(NamedTuple):
     """Points of one line, in order; `kind` is its class in the style sheet.
 
-    `title` is its tooltip; an empty title has none.
+    `title` is its tooltip; an empty title has none. `intervals` are (x, low, high).
     """
 
     points: Pairs
     title: str
     kind: str
     dotted: bool = False
+    intervals: Sequence[tuple[float, float, float]] = ()
 
 
 class Rule(NamedTuple):
@@ -95,6 +96,10 @@ def plot(
     ys = [point[1] for point in all_points] + [
         rule.at for rule in visible_rules if not rule.upright
     ]
+    whiskers = [
+        (line, [*_drawable_intervals(line.intervals, x, y)]) for line in drawn if line.intervals
+    ]
+    ys += [end for _, intervals in whiskers for _, *ends in intervals for end in ends]
     shaded = [band for band in bands if fits(band.low, x) and fits(band.high, x)]
     xs += [end for band in shaded for end in (band.low, band.high)]
     to_x, across = scale(xs, x, LEFT, WIDTH - RIGHT)
@@ -107,7 +112,18 @@ def plot(
         (x.title, y.title),
         across,
         upward,
-        [(line.kind, _path(points), line.title) for line, points in pixel_lines if len(points) > 1],
+        [
+            *(
+                (line.kind, _path(points), line.title)
+                for line, points in pixel_lines
+                if len(points) > 1
+            ),
+            *(
+                (f"{line.kind} interval", _whiskers(intervals, to_x, to_y), line.title)
+                for line, intervals in whiskers
+                if intervals
+            ),
+        ],
         [
             (line.kind, a, b, line.title)
             for line, points in pixel_lines
@@ -129,6 +145,17 @@ def _path(points: Sequence[tuple[int, int]]) -> str:
     return f"M{points[0][0]} {points[0][1]}l{' '.join(steps)}".replace(" -", "-")
 
 
+def _whiskers(
+    intervals: Sequence[tuple[float, float, float]],
+    to_x: Callable[[float], int],
+    to_y: Callable[[float], int],
+) -> str:
+    """Upright lines from the low to the high end of each interval, with a short bar at each end."""
+    return "".join(
+        f"M{to_x(at) - 3} {to_y(low)}h6m-3 0V{to_y(high)}m-3 0h6" for at, low, high in intervals
+    )
+
+
 def fits(value: float, axis: Axis) -> bool:
     """Whether an axis can show a value."""
     return abs(value) < LARGEST and (not axis.log or value > 1 / LARGEST)
@@ -136,6 +163,16 @@ def fits(value: float, axis: Axis) -> bool:
 
 def _drawable(points: Pairs, x: Axis, y: Axis) -> Iterable[tuple[float, float]]:
     return ((a, b) for a, b in points if fits(a, x) and fits(b, y))
+
+
+def _drawable_intervals(
+    intervals: Sequence[tuple[float, float, float]], x: Axis, y: Axis
+) -> Iterable[tuple[float, float, float]]:
+    return (
+        (at, low, high)
+        for at, low, high in intervals
+        if fits(at, x) and fits(low, y) and fits(high, y)
+    )
 
 
 def _ends(
