@@ -16,6 +16,7 @@ from tests.compliance.tools.review.rounds import NAME, own, relearned, submissio
 from tests.compliance.tools.store.sites import Row, rewritten
 from tests.compliance.tools.store.stores import built
 from tests.compliance.web import chromium, seen
+from tests.reference_runs.profiling.study_pages import PAGES as STUDIES
 
 pytestmark = pytest.mark.long
 
@@ -75,6 +76,23 @@ def single(review: Path, place: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def measured(place: Path) -> Path:
+    """Pages of a profile, of kernels, of studies and of a plan, one file each."""
+    pytest.importorskip("torch")
+    folder = place / "measured"
+    folder.mkdir()
+    profile = ("profile", "llama31_8b", "--device", "cpu", "--turns", "1", "--steps", "4")
+    kernels = ("kernels", "from", "llama31_8b", "--device", "cpu", "--budget", "2s", "--quiet")
+    for name, words in (("profile", profile), ("kernels", kernels)):
+        done = podium(*words, "--output", place / name)
+        assert (done.exit_code, done.stderr) == (0, "")
+        shutil.copy(place / name / f"{name}.html", folder)
+    for name, text in STUDIES.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return folder
+
+
 PAGES = (
     ("site", "index.html"),
     ("site", MODEL),
@@ -94,6 +112,9 @@ PAGES = (
     ("review", "rules.html"),
     ("single", "check.html"),
     ("single", "score.html"),
+    ("measured", "profile.html"),
+    ("measured", "kernels.html"),
+    *(("measured", f"{name}.html") for name in STUDIES),
 )
 KINDS = pytest.mark.parametrize(("folder", "pattern"), PAGES)
 SCRIPTS = {"site": "pages.js", "review": "review.js"}
@@ -102,7 +123,7 @@ SCRIPTS = {"site": "pages.js", "review": "review.js"}
 def told(folder: Path, pattern: str, act: str, place: Path, width: int = 1300, at: str = "") -> Any:
     """The value that a script of the test's own gives, on a page of a folder."""
     page = next(iter(sorted(folder.glob(pattern))))
-    if folder.name == "single":
+    if folder.name not in SCRIPTS:
         # Its policy lets in its own script alone: the test's page has none
         copy = place / "bare"
         shutil.copytree(folder, copy, dirs_exist_ok=True)
