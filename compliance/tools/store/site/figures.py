@@ -165,8 +165,10 @@ def _breakdown(rows: Sequence[Row]) -> Iterator[Figure]:
 
 
 def _power(rows: Sequence[Row]) -> Iterator[Figure]:
-    for (model, division), model_rows in sorted(_grouped(rows, "model", "division").items()):
-        most = max((row["kwh"] for row in model_rows), default=0.0) or 1.0
+    # A result may have measured power without an energy; the table says why
+    measured = [row for row in rows if row["kwh"] is not None]
+    for (model, division), model_rows in sorted(_grouped(measured, "model", "division").items()):
+        most = max(row["kwh"] for row in model_rows) or 1.0
         bars = [
             Bar(_who(row), [("c2", 0.0, row["kwh"] / most)], f"{row['kwh']:.4g} kWh")
             for row in model_rows[:MOST_BARS]
