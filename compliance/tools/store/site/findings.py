@@ -50,7 +50,7 @@ def grouped(rows: Iterable[Row]) -> Findings:
         )
     ]
     of_rule: Counter[str] = Counter()
-    listed = []
+    listed: list[Group] = []
     for group in groups:
         of_rule[group.rule] += 1
         if of_rule[group.rule] <= MOST_OF_RULE and len(listed) < MOST_GROUPS:
