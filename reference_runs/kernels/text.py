@@ -125,12 +125,17 @@ def _reasons(kernels: Iterable[Measured]) -> list[str]:
 
 def run_csv(run: KernelRun) -> str:
     """A row for each kernel."""
-    rows = [*map(_row, run.kernels)]
+    rows = run_rows(run)
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0] if rows else [], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def run_rows(run: KernelRun) -> list[dict[str, object]]:
+    """A flat row for each kernel."""
+    return [*map(_row, run.kernels)]
 
 
 _TIMES = (

@@ -67,11 +67,16 @@ class KernelRequest:
         """Write the measurements so far; each file is written completely or not at all."""
         if self.output is None:
             return
-        from podium.reference_runs.kernels.text import deepbench_text, run_csv
+        from podium.compliance.reporting.profiled.page import render_kernels
+        from podium.reference_runs.kernels.text import deepbench_text, run_csv, run_rows
 
         files = {RESULT: _json(run)}
         if run.complete:
-            files |= {"kernels.csv": run_csv(run), "deepbench.txt": deepbench_text(run) + "\n"}
+            files |= {
+                "kernels.csv": run_csv(run),
+                "kernels.html": render_kernels(asdict(run), run_rows(run)),
+                "deepbench.txt": deepbench_text(run) + "\n",
+            }
         write(self.output, files)
 
     def show(self, run: KernelRun) -> None:

@@ -87,7 +87,7 @@ FolderOption = Annotated[
     Path | None,
     typer.Option(
         "--output",
-        help="New folder for kernels.json, kernels.csv and deepbench.txt.",
+        help="New folder for kernels.json, kernels.html, kernels.csv and deepbench.txt.",
         metavar="DIR",
     ),
 ]

@@ -1,8 +1,9 @@
-"""Profiles, studies and plans as HTML pages that need neither scripts nor a server."""
+"""Profiles, studies, plans and kernels as HTML pages that need neither scripts nor a server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from podium.compliance.reporting.pages.templates import (
@@ -33,6 +34,7 @@ def render(profile: Mapping[str, Any]) -> str:
     return page_of(
         "profile.html.j2",
         profile=profile,
+        counts=[*_counts(profile)],
         operators=profile["operators"][:MOST],
         icicle=icicle(profile["layers"]),
         roofline=roofline(profile["operators"], profile["roof"]),
@@ -41,6 +43,59 @@ def render(profile: Mapping[str, Any]) -> str:
         timeline=steps_in_lanes(profile["timeline"]),
         usage=strips(profile["usage"], profile["intervals"]),
     )
+
+
+def _counts(profile: Mapping[str, Any]) -> Iterator[tuple[Any, str, str]]:
+    """The key figures of a profile as (number, unit, class)."""
+    bare = next((level for level in profile["levels"] if level["level"] == "bare"), None)
+    if bare is not None:
+        yield bare["step_ms"], "ms per step, unmeasured", ""
+        yield bare["steps"], "steps", ""
+    yield profile["ranks"], "rank" if profile["ranks"] == 1 else "ranks", ""
+    if profile["operators"]:
+        yield len(profile["operators"]), "operators", ""
+
+
+def render_kernels(run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]]) -> str:
+    """The page of measured kernels: a run as JSON, and a flat row for each of its kernels."""
+    measured = [each for each in kernels if each["median_ms"] is not None]
+    return page_of(
+        "kernels.html.j2",
+        run=run,
+        kernels=sorted(kernels, key=lambda each: -(each["median_ms"] or 0.0) * each["count"]),
+        counts=[*_kernel_counts(run, kernels)],
+        roof=roofline([*map(_as_operator, measured)], run["roof"]),
+    )
+
+
+def _kernel_counts(
+    run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[Any, str, str]]:
+    statuses = Counter(each["status"] for each in kernels)
+    yield statuses["measured"], "measured", ""
+    yield statuses["skipped"], "skipped", ""
+    if statuses["failed"]:
+        yield statuses["failed"], "failed", "error"
+    if run["roof"]:
+        yield run["roof"]["flop_per_s"] / 1e9, "GFLOP/s, the roof", ""
+        yield run["roof"]["bytes_per_s"] / 1e9, "GB/s, the roof", ""
+    if run["step"]:
+        yield run["step"]["ms"], "ms per step", ""
+    if run["explained"] is not None:
+        yield f"{run['explained']:.1%}", "of the step in kernels", ""
+
+
+def _as_operator(kernel: Mapping[str, Any]) -> dict[str, Any]:
+    """A kernel in the form of an operator of a profile."""
+    intensity = kernel["flop"] / kernel["bytes"] if kernel["bytes"] else 0.0
+    return {
+        "name": kernel["kernel"],
+        "module": "",
+        "phase": kernel["kind"],
+        "ms": kernel["median_ms"],
+        "flop": kernel["flop"],
+        "intensity": intensity,
+    }
 
 
 def page_of(template: str, **values: Any) -> str:

@@ -16,6 +16,7 @@ from tests.compliance.tools.review.rounds import NAME, own, relearned, submissio
 from tests.compliance.tools.store.sites import Row, rewritten
 from tests.compliance.tools.store.stores import built
 from tests.compliance.web import chromium, seen
+from tests.reference_runs.profiling.study_pages import PAGES as STUDIES
 
 pytestmark = pytest.mark.long
 
@@ -39,6 +40,7 @@ def review(place: Path) -> Path:
     late = submission(place, "Cmce", start=80)
     late.log(2, lambda log: own(log, 82).set("opt_base_learning_rate", 1e-5), start=80)
     relearned(submission(place, "Dmce", start=120), start=120)
+    submission(place, "Emce", start=160)
     done = podium("review", place / NAME, "--output", place / "review", "--quiet")
     assert done.exit_code == 1
     return place / "review"
@@ -74,6 +76,23 @@ def single(review: Path, place: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def measured(place: Path) -> Path:
+    """Pages of a profile, of kernels, of studies and of a plan, one file each."""
+    pytest.importorskip("torch")
+    folder = place / "measured"
+    folder.mkdir()
+    profile = ("profile", "llama31_8b", "--device", "cpu", "--turns", "1", "--steps", "4")
+    kernels = ("kernels", "from", "llama31_8b", "--device", "cpu", "--budget", "2s", "--quiet")
+    for name, words in (("profile", profile), ("kernels", kernels)):
+        done = podium(*words, "--output", place / name)
+        assert (done.exit_code, done.stderr) == (0, "")
+        shutil.copy(place / name / f"{name}.html", folder)
+    for name, text in STUDIES.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return folder
+
+
 PAGES = (
     ("site", "index.html"),
     ("site", MODEL),
@@ -93,6 +112,9 @@ PAGES = (
     ("review", "rules.html"),
     ("single", "check.html"),
     ("single", "score.html"),
+    ("measured", "profile.html"),
+    ("measured", "kernels.html"),
+    *(("measured", f"{name}.html") for name in STUDIES),
 )
 KINDS = pytest.mark.parametrize(("folder", "pattern"), PAGES)
 SCRIPTS = {"site": "pages.js", "review": "review.js"}
@@ -101,7 +123,7 @@ SCRIPTS = {"site": "pages.js", "review": "review.js"}
 def told(folder: Path, pattern: str, act: str, place: Path, width: int = 1300, at: str = "") -> Any:
     """The value that a script of the test's own gives, on a page of a folder."""
     page = next(iter(sorted(folder.glob(pattern))))
-    if folder.name == "single":
+    if folder.name not in SCRIPTS:
         # Its policy lets in its own script alone: the test's page has none
         copy = place / "bare"
         shutil.copytree(folder, copy, dirs_exist_ok=True)
@@ -185,10 +207,39 @@ def test_heads_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> N
     const head = document.querySelector("#results thead th");
     const wide = head.closest(".wide");
     scrollTo(0, wide.getBoundingClientRect().top + scrollY + 3 * innerHeight);
+    const tools = tables.get("results").tools.getBoundingClientRect();
     const box = head.getBoundingClientRect();
     """
-    seen_at = told(site, MODEL, act + TELL % "[box.top, box.bottom, innerHeight]", tmp_path)
-    assert -1 <= seen_at[0] < seen_at[1] < seen_at[2]
+    tops = "[tools.top, tools.bottom, box.top, box.bottom, innerHeight]"
+    tools, below, top, bottom, height = told(site, MODEL, act + TELL % tops, tmp_path)
+    assert -1 <= tools < below <= top + 1 < bottom < height
+
+
+TICK = """
+const boxes = [...document.querySelectorAll("#results .tick")];
+const tick = (box) => { box.checked = true; box.dispatchEvent(new Event("change")); };
+const anchor = () => document.querySelector("a.compare");
+"""
+
+
+def test_ticked_results_open_side_by_side(site: Path, tmp_path: Path) -> None:
+    act = f"{TICK} tick(boxes[0]); const first = anchor().hasAttribute('href'); tick(boxes[1]);"
+    tell = TELL % "[first, anchor().textContent, anchor().getAttribute('href'), location.hash]"
+    first, text, href, here = told(site, MODEL, act + tell, tmp_path / "a")
+    assert (first, text) == (False, "Compare 2 results")
+    file, _, at = href.partition("#")
+    assert file == "../compare.html"
+    assert here == f"#{at.replace('r=', 'results.compare=', 1)}"
+    systems = "[...document.querySelectorAll('#comparison thead a')].length"
+    pairs = told(site, "compare.html", TELL % systems, tmp_path / "b", at=f"#{at}")
+    assert pairs == 2
+
+
+def test_a_fifth_result_cannot_be_ticked(site: Path, tmp_path: Path) -> None:
+    act = f"{TICK} boxes.slice(0, 4).forEach(tick);"
+    shown = told(site, MODEL, act + TELL % "boxes.map((box) => box.disabled)", tmp_path)
+    assert len(shown) > 4
+    assert shown == [False] * 4 + [True] * (len(shown) - 4)
 
 
 def test_the_fastest_on_eight_chips_is_two_clicks_away(site: Path, tmp_path: Path) -> None:

@@ -82,6 +82,9 @@ def test_files_say_the_same(folder: Path) -> None:
     with (folder / "kernels.csv").open(newline="") as stream:
         rows = [*csv.DictReader(stream)]
     assert [row["status"] for row in rows] == [each["status"] for each in made["kernels"]]
+    page = (folder / "kernels.html").read_text()
+    assert all(f">{row['kernel']}<" in page for row in rows)
+    assert "default-src 'none'; style-src 'sha256-" in page
     lines = (folder / "deepbench.txt").read_text().splitlines()
     assert lines[0].split() == [*"mnk", "a_t", "b_t", "precision", "time", "(usec)"]
     assert len(lines) == 1 + len(done)

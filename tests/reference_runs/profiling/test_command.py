@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.reporting.profiled.page import render, render_schedule, render_study
+from podium.compliance.reporting.profiled.page import render
 from tests.compliance import command_line
 from tests.compliance.web import chromium
+from tests.reference_runs.profiling.study_pages import PAGES
 
 torch = pytest.importorskip("torch")
 STEPS = 5
@@ -304,44 +305,6 @@ def test_a_level_may_be_the_deepest(level: str, tmp_path: Path) -> None:
     assert kept["levels"][-1]["level"] == level
     assert (kept["complete"], kept["usage"], kept["operators"]) == (True, [], [])
     assert "aten::" not in out
-
-
-JOB = {"name": "a <b>", "seconds": {"1": 60.0, "2": 40.0}}
-PLACED = {"job": "a <b>", "devices": [0, 1], "begin": 0.0, "end": 40.0}
-PLAN = {"name": "best", "seconds": 40.0, "jobs": [PLACED]}
-VARIANT = {
-    "name": "eager",
-    "folder": "eager",
-    "state": "measured",
-    "reason": "",
-    "parts": {"forward": 1.0},
-    **dict.fromkeys(("ranks", "step_ms", "speedup", "efficiency", "samples_per_s"), 1),
-    **dict.fromkeys(("processors", "cpu", "exposed_ms", "overlapped_ms", "peak_memory")),
-}
-CELL = {"device": "x", "step_ms": 2.0, "speedup": 1.0, "advantage": None, "roofline": None}
-PAGES = {
-    "schedule": render_schedule(
-        {"devices": 2, "jobs": [JOB], "best": PLAN, "naive": [PLAN], "bound": 1.0, "proven": False}
-    ),
-    "study": render_study(
-        {
-            "kind": "compile",
-            "benchmark": "ncf",
-            "scale": "smoke",
-            "device_name": "<script>",
-            "global_batch_size": None,
-            "complete": True,
-            "variants": [VARIANT, {**VARIANT, "state": "skipped", "parts": None, "step_ms": None}],
-        }
-    ),
-    "devices": render_study(
-        {
-            "kind": "devices",
-            "devices": ["x"],
-            "models": [{"name": "ncf", "on": [CELL], "fastest": "x", "suits": None}],
-        }
-    ),
-}
 
 
 @pytest.mark.parametrize("text", PAGES.values(), ids=PAGES)

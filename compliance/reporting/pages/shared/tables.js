@@ -1,5 +1,15 @@
 // Tables: sorted, filtered, with a choice of columns, copied as CSV, fitted to the window
 const tables = new Map();
+
+// The tools of a table and its heads stay in view; tools that need much of the window scroll away
+const fitted = (view) => {
+  const height = view.tools.offsetHeight;
+  const stays = height > 0 && height <= innerHeight * MOST_TOOLS;
+  view.tools.classList.toggle("stays", stays);
+  view.box.style.setProperty("--bar", `${stays ? height : 0}px`);
+};
+const MOST_TOOLS = 0.15;
+
 (() => {
   const MOST = 100;
   const sheet = new CSSStyleSheet();
@@ -95,7 +105,7 @@ const tables = new Map();
   const limited = (view) => {
     const more = make("button", { type: "button", className: "more", hidden: true });
     more.addEventListener("click", () => { view.whole = true; view.filter(); });
-    view.box.after(more);
+    view.more = more;
     view.filter = () => {
       const matching = view.matches();
       const most = view.whole || matching.length <= MOST * 1.2 ? matching.length : MOST;
@@ -135,6 +145,7 @@ const tables = new Map();
       box.setAttribute("aria-label", table.caption?.textContent || "Table");
     } else for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
     view.tell?.();
+    fitted(view);
   };
 
   const columns = (view) => {
@@ -239,7 +250,10 @@ const tables = new Map();
       order = sortable(view);
       columns(view);
       copyable(view);
-      box.before(view.tools);
+      // The tools leave the window together with their table
+      const frame = make("div");
+      box.replaceWith(frame);
+      frame.append(view.tools, box, ...(view.more ? [view.more] : []));
     }
     view.follow = () => {
       const found = link.read();

@@ -20,12 +20,20 @@ LEAST_POINTS = 3
 MOST_BARS = 30
 
 
-class Bars(NamedTuple):
-    """The bars of one chart: for each, its label, its parts as (class, start, width), its text."""
+class Bar(NamedTuple):
+    """One bar: its parts as (class, start, width), and the ends of its interval."""
 
     label: str
-    rows: Sequence[tuple[str, Sequence[tuple[str, float, float]], str]]
-    note: str = ""
+    parts: Sequence[tuple[str, float, float]]
+    text: str
+    interval: tuple[float, float] | None = None
+
+
+class Bars(NamedTuple):
+    """The bars of one chart; their units are the width of the longest."""
+
+    label: str
+    rows: Sequence[Bar]
 
 
 class Figure(NamedTuple):
@@ -88,10 +96,16 @@ def _scaling(rows: Sequence[Row]) -> Iterator[Figure]:
             name = f"{key[0]}, {chip_family(key[1])}"
             measured = [row for row in family_rows if row["efficiency"]]
             points = [(float(row["chips"]), row["efficiency"]) for row in measured]
-            lines.append(Line(points, name, kind, dotted=True))
+            intervals = [
+                (float(row["chips"]), row["efficiency_low"], row["efficiency_high"])
+                for row in measured
+                if row["efficiency_low"] is not None and row["efficiency_high"] is not None
+            ]
+            lines.append(Line(points, name, kind, dotted=True, intervals=intervals))
             legend.append((kind, name))
         level = [Rule(0.9, "90 %", "least", upright=False)]
-        chart = plot(model, Axis("chips", log=True), Axis("efficiency †"), lines, level)
+        label = f"{model}, with 90 % intervals" if any(line.intervals for line in lines) else model
+        chart = plot(label, Axis("chips", log=True), Axis("efficiency †"), lines, level)
         if chart is not None:
             yield Figure(_part(of_model[0], "suite", "round", "model"), chart, legend[:COLOURS])
 
@@ -117,17 +131,18 @@ def _rounds(rows: Sequence[Row]) -> Iterator[Figure]:
 
 def _variance(rows: Sequence[Row]) -> Iterator[Figure]:
     ordered = sorted(rows, key=lambda row: -row["deviation"])[:MOST_BARS]
-    most = max((row["deviation"] for row in ordered), default=0.0) or 1.0
+    most = max((row["high"] for row in ordered), default=0.0) or 1.0
     bars = [
-        (
+        Bar(
             f"{row['benchmark']}{', open' if row['division'] == 'open' else ''}",
             [("c0", 0.0, row["deviation"] / most)],
             f"{row['deviation'] * 100:.3g} %",
+            (row["low"] / most, row["high"] / most),
         )
         for row in ordered
     ]
-    note = "Relative deviation of runs"
-    yield Figure(_part(rows[0], "suite", "round"), None, (), Bars(note, bars))
+    label = "Relative deviation of runs †; the lines are 90 % intervals"
+    yield Figure(_part(rows[0], "suite", "round"), None, (), Bars(label, bars))
 
 
 def _breakdown(rows: Sequence[Row]) -> Iterator[Figure]:
@@ -141,7 +156,7 @@ def _breakdown(rows: Sequence[Row]) -> Iterator[Figure]:
                 width = (row[name] or 0.0) / most
                 pieces.append((kind, start, width))
                 start += width
-            bars.append((_who(row), pieces, f"{row['minutes']:.4g} min"))
+            bars.append(Bar(_who(row), pieces, f"{row['minutes']:.4g} min"))
         legend = [(kind, name) for name, kind in kinds.items()]
         label = f"{model}, {division or 'no division'}: minutes †"
         yield Figure(
@@ -150,10 +165,12 @@ def _breakdown(rows: Sequence[Row]) -> Iterator[Figure]:
 
 
 def _power(rows: Sequence[Row]) -> Iterator[Figure]:
-    for (model, division), model_rows in sorted(_grouped(rows, "model", "division").items()):
-        most = max((row["kwh"] for row in model_rows), default=0.0) or 1.0
+    # A result may have measured power without an energy; the table says why
+    measured = [row for row in rows if row["kwh"] is not None]
+    for (model, division), model_rows in sorted(_grouped(measured, "model", "division").items()):
+        most = max(row["kwh"] for row in model_rows) or 1.0
         bars = [
-            (_who(row), [("c2", 0.0, row["kwh"] / most)], f"{row['kwh']:.4g} kWh")
+            Bar(_who(row), [("c2", 0.0, row["kwh"] / most)], f"{row['kwh']:.4g} kWh")
             for row in model_rows[:MOST_BARS]
         ]
         label = f"{model}, {division or 'no division'}: energy to train, kWh †"

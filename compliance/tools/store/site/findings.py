@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from podium.compliance.tools.store.site.row import Row
 
-MOST_PLACES, MOST_GROUPS = {"error": 3, "warning": 3}, 15
-"""Maximum places of a group by severity, one for notes, and maximum groups on a result's page.
+MOST_PLACES, MOST_GROUPS, MOST_OF_RULE = {"error": 3, "warning": 3}, 15, 4
+"""Maximum places of a group by severity, one for notes, and maximum groups on a result's page, of
+all rules and of one rule: a rule with a message for each run hides no other rule.
 
 `podium check` lists all of them.
 """
@@ -48,7 +49,13 @@ def grouped(rows: Iterable[Row]) -> Findings:
             rows_by_key.items(), key=lambda item: (_RANK.get(item[0][0], 3), item[0])
         )
     ]
-    return Findings(groups[:MOST_GROUPS], max(0, len(groups) - MOST_GROUPS))
+    of_rule: Counter[str] = Counter()
+    listed: list[Group] = []
+    for group in groups:
+        of_rule[group.rule] += 1
+        if of_rule[group.rule] <= MOST_OF_RULE and len(listed) < MOST_GROUPS:
+            listed.append(group)
+    return Findings(listed, len(groups) - len(listed))
 
 
 def _group(key: tuple[str, str, str, bool], rows: Sequence[Row]) -> Group:

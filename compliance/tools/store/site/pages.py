@@ -47,7 +47,7 @@ from podium.compliance.version import VERSION
 
 PARTS = {
     "style.css": STYLE,
-    "pages.js": SCRIPT,
+    "pages.js": (*SCRIPT, "ticks.js"),
     "search.js": ("search.js",),
     "compare.js": ("compare.js",),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,13 +25,14 @@ Pairs = Sequence[tuple[float, float]]
 class Line(NamedTuple):
     """Points of one line, in order; `kind` is its class in the style sheet.
 
-    `title` is its tooltip; an empty title has none.
+    `title` is its tooltip; an empty title has none. `intervals` are (x, low, high).
     """
 
     points: Pairs
     title: str
     kind: str
     dotted: bool = False
+    intervals: Sequence[tuple[float, float, float]] = ()
 
 
 class Rule(NamedTuple):
@@ -85,18 +86,13 @@ def plot(
     bands: Sequence[Band] = (),
 ) -> Plot | None:
     """A chart of lines; None if no point can be drawn."""
-    drawn = [line._replace(points=[*_drawable(line.points, x, y)]) for line in lines]
+    drawn = [_drawable(line, x, y) for line in lines]
     drawn = [line for line in drawn if line.points]
     if not drawn:
         return None
     visible_rules = [rule for rule in rules if fits(rule.at, x if rule.upright else y)]
-    all_points = [point for line in drawn for point in line.points]
-    xs = [point[0] for point in all_points] + [rule.at for rule in visible_rules if rule.upright]
-    ys = [point[1] for point in all_points] + [
-        rule.at for rule in visible_rules if not rule.upright
-    ]
     shaded = [band for band in bands if fits(band.low, x) and fits(band.high, x)]
-    xs += [end for band in shaded for end in (band.low, band.high)]
+    xs, ys = _extents(drawn, visible_rules, shaded)
     to_x, across = scale(xs, x, LEFT, WIDTH - RIGHT)
     to_y, upward = scale(ys, y, HEIGHT - BOTTOM, TOP)
     pixel_lines = [
@@ -107,7 +103,7 @@ def plot(
         (x.title, y.title),
         across,
         upward,
-        [(line.kind, _path(points), line.title) for line, points in pixel_lines if len(points) > 1],
+        [*_paths(pixel_lines, to_x, to_y)],
         [
             (line.kind, a, b, line.title)
             for line, points in pixel_lines
@@ -116,9 +112,8 @@ def plot(
         ],
         [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in visible_rules],
         [
-            (f"M{to_x(band.low)} {TOP}H{to_x(band.high)}V{HEIGHT - BOTTOM}H{to_x(band.low)}Z", text)
-            for band in shaded
-            for text in (band.title,)
+            (f"M{to_x(at.low)} {TOP}H{to_x(at.high)}V{HEIGHT - BOTTOM}H{to_x(at.low)}Z", at.title)
+            for at in shaded
         ],
     )
 
@@ -129,13 +124,55 @@ def _path(points: Sequence[tuple[int, int]]) -> str:
     return f"M{points[0][0]} {points[0][1]}l{' '.join(steps)}".replace(" -", "-")
 
 
+def _paths(
+    lines: Sequence[tuple[Line, Sequence[tuple[int, int]]]],
+    to_x: Callable[[float], int],
+    to_y: Callable[[float], int],
+) -> Iterator[tuple[str, str, str]]:
+    for line, points in lines:
+        if len(points) > 1:
+            yield line.kind, _path(points), line.title
+        if line.intervals:
+            yield f"{line.kind} interval", _whiskers(line.intervals, to_x, to_y), line.title
+
+
+def _whiskers(
+    intervals: Sequence[tuple[float, float, float]],
+    to_x: Callable[[float], int],
+    to_y: Callable[[float], int],
+) -> str:
+    """Upright lines from the low to the high end of each interval, with a short bar at each end."""
+    return "".join(
+        f"M{to_x(at) - 3} {to_y(low)}h6m-3 0V{to_y(high)}m-3 0h6" for at, low, high in intervals
+    )
+
+
 def fits(value: float, axis: Axis) -> bool:
     """Whether an axis can show a value."""
     return abs(value) < LARGEST and (not axis.log or value > 1 / LARGEST)
 
 
-def _drawable(points: Pairs, x: Axis, y: Axis) -> Iterable[tuple[float, float]]:
-    return ((a, b) for a, b in points if fits(a, x) and fits(b, y))
+def _drawable(line: Line, x: Axis, y: Axis) -> Line:
+    """The points and intervals of a line that the axes can show."""
+    points = [(a, b) for a, b in line.points if fits(a, x) and fits(b, y)]
+    intervals = [
+        (at, low, high)
+        for at, low, high in line.intervals
+        if fits(at, x) and fits(low, y) and fits(high, y)
+    ]
+    return line._replace(points=points, intervals=intervals)
+
+
+def _extents(
+    lines: Sequence[Line], rules: Sequence[Rule], bands: Sequence[Band]
+) -> tuple[list[float], list[float]]:
+    """All values on the horizontal and on the vertical axis."""
+    points = [point for line in lines for point in line.points]
+    xs = [a for a, _ in points] + [rule.at for rule in rules if rule.upright]
+    ys = [b for _, b in points] + [rule.at for rule in rules if not rule.upright]
+    xs += [end for band in bands for end in (band.low, band.high)]
+    ys += [end for line in lines for _, *ends in line.intervals for end in ends]
+    return xs, ys
 
 
 def _ends(

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.compliance.reporting.pages.templates import distinct, plain_name, slugs
+from podium.compliance.tools.store.analyses.table import Analysis
+from podium.compliance.tools.store.site.figures import parts
 from podium.compliance.tools.store.site.findings import grouped
 from podium.compliance.tools.store.site.plots import HEIGHT, WIDTH, Axis, Line, Rule, plot
 from podium.compliance.tools.store.site.row import footnotes, members
@@ -93,6 +95,42 @@ def test_a_logarithmic_axis_has_round_numbers(ends: tuple[float, float], wanted:
     assert [text for _, text in made.upward][: len(wanted)] == wanted
 
 
+OF_MODEL = {"suite": "training", "round": "5.1", "model": "bert", "submitter": "A", "chip": "X1"}
+
+
+def test_the_efficiency_of_a_family_has_its_intervals() -> None:
+    rows = [
+        OF_MODEL
+        | {"division": "closed", "chips": chips, "efficiency": value}
+        | {"efficiency_low": value - 0.1 if at else None, "efficiency_high": value + 0.2}
+        for at, (chips, value) in enumerate([(8, 1.0), (16, 0.9), (32, 0.8)])
+    ]
+    (part,) = parts(Analysis("scaling", "", (), rows))
+    (figure,) = part.figures
+    assert figure.plot is not None
+    (whiskers,) = [path for kind, path, _ in figure.plot.lines if kind == "c0 interval"]
+    # Each of two intervals is three lines; the base has none
+    assert whiskers.count("M") == 2
+    assert "90 % intervals" in figure.plot.label
+
+
+def test_the_spread_of_runs_has_its_interval() -> None:
+    row = OF_MODEL | {"benchmark": "bert", "division": "closed"}
+    rows = [row | {"deviation": 0.1, "low": 0.05, "high": 0.2}]
+    (part,) = parts(Analysis("variance", "", (), rows))
+    bars = part.figures[0].bars
+    assert bars is not None
+    assert bars.rows[0].interval == (0.25, 1.0)
+    assert bars.rows[0].parts == [("c0", 0.0, 0.5)]
+
+
+def test_power_without_an_energy_has_no_bar() -> None:
+    row = OF_MODEL | {"division": "closed", "chips": 8, "kwh": None}
+    assert parts(Analysis("power", "", (), [row])) == []
+    (part,) = parts(Analysis("power", "", (), [row, row | {"kwh": 2.0}]))
+    assert [len(figure.bars.rows) for figure in part.figures if figure.bars] == [1]
+
+
 def test_what_cannot_be_drawn_is_no_chart() -> None:
     axes = Axis("x"), Axis("y", log=True)
     assert plot("a", *axes, [Line([(1.0, 0.0), (math.nan, 3.0), (1.0, -1.0)], "", "c0")]) is None
@@ -165,6 +203,14 @@ def test_findings_of_one_message_stand_together_the_heaviest_first() -> None:
     assert [(each.rule, each.times) for each in found.groups[:2]] == [("b", 1), ("a", 5)]
     assert found.groups[1].places == [("f", 3)]
     assert len(found.groups) + found.more == 42
+
+
+def test_a_rule_with_many_messages_hides_no_other() -> None:
+    plain = {"severity": "warning", "waived": False, "cites": "", "file": "f", "line": 3}
+    rows = [plain | {"rule": "a", "message": str(number)} for number in range(30)]
+    found = grouped([*rows, plain | {"rule": "b", "message": "x"}])
+    assert [each.rule for each in found.groups] == [*"aaaa", "b"]
+    assert found.more == 26
 
 
 def test_a_description_that_is_no_object_has_no_fields() -> None:

@@ -68,7 +68,7 @@
     if (!list.length) { side.replaceChildren(); return; }
     const table = make("table", { id: "comparison" }, make("caption", { textContent: "Results side by side" }));
     const head = table.createTHead().insertRow();
-    head.append(make("th", { scope: "col", textContent: "of" }));
+    head.append(make("th", { scope: "col", textContent: "result" }));
     for (const row of list) {
       const drop = make("button", { type: "button", textContent: "remove" });
       drop.setAttribute("aria-label", `remove ${title(row)}`);
