@@ -145,6 +145,8 @@ _OF_SEVERAL_RUNS = (
     Follows("common.run_start", when=_of_the_start),
     Follows("log.wrong-type", when=_of_the_type),
     Follows("common.submission_division", when=_of_the_division),
+    # The outputs of ranks may be joined one after the other
+    Follows("log.repeated-by-ranks", when=_of_attempts),
 )
 _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "log.several-attempts": (),

@@ -69,7 +69,7 @@ class Checked:
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
     """Judge every result below a folder; by the policy, also where the verifier differs.
 
-    Raises NothingToJudge if there is no result.
+    Raises NothingToJudge if the folder has no results.
     """
     files = judge_paths([folder], options)
     uncounted = {found.path: found.message for found in uncounted_logs(files.inputs, options)}

@@ -67,8 +67,10 @@ CASES: dict[str, tuple[tuple[Change, ...], str]] = {
         in_all("submission_benchmark", '"lora"'),
         "closed.submission_benchmark",
     ),
-    "one log without a name": ((value(ODD, "submission_benchmark", "null"),),)
-    + ("closed.submission_benchmark",),
+    "one log without a name": (
+        (value(ODD, "submission_benchmark", "null"),),
+        "closed.submission_benchmark",
+    ),
     "a division that is no division": (
         (value(ODD, "submission_division", '"8"'),),
         "common.submission_division",
@@ -114,7 +116,6 @@ def test_a_folder_is_recognized_by_its_content(
     source: str, target: str, part: str, tree: Path, tmp_path: Path
 ) -> None:
     (tree / source).rename(tree / target)
-    archive = tmp_path / "a.tgz"
     calls = (
         ("check", tree),
         ("score", tree),
