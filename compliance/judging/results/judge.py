@@ -19,6 +19,7 @@ from podium.compliance.judging.results.reference_points import judge_scaling
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.rules.run_rules import (
     BROKEN_RUN_DROPPED,
+    COMPRESSED_LOG,
     EVALUATIONS_LEFT_OUT,
     INVALID_LOG_NAME,
     NOT_CONVERGED,
@@ -46,6 +47,7 @@ def judge_result(
         return verdict
     path = result.place.display_path
     verdict.findings += _of_strays(tree, folder, _run_count(verdict, path, context))
+    verdict.findings += _compressed(tree, folder, context)
     verdict.findings += _failures(verdict, path, context)
     if not quirks.ignores_policy:
         verdict.findings += _of_strays(tree, folder, _names(tree, folder, context))
@@ -239,6 +241,14 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
         path = tree.place(f"{folder.path}/{name}")
         remark = _more(folder.unknown, name)
         yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=remark)
+
+
+def _compressed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
+    """Findings about logs that are compressed in spite of their names."""
+    for path in folder.logs:
+        if is_compressed(tree.root / path):
+            name = path.rpartition("/")[2]
+            yield COMPRESSED_LOG.found(context.profile, tree.place(path), name=name)
 
 
 def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:

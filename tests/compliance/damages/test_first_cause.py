@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from tests.compliance.damages.base import (
     SYSTEM,
     Change,
     changed,
+    in_bytes,
+    lines,
     log,
     sub,
     value,
@@ -87,6 +90,69 @@ CASES: dict[str, tuple[tuple[Change, ...], str]] = {
     ),
     **{name: (changes, "tree.misplaced") for name, changes in LEVELS.items()},
 }
+
+
+def shifted(data: bytes, hours: int) -> bytes:
+    """The lines of a log at other times."""
+    shift = hours * 3_600_000
+    return re.sub(rb"(?<=\"time_ms\": )\d+", lambda time: b"%d" % (int(time[0]) + shift), data)
+
+
+def first_lines(data: bytes, count: int) -> bytes:
+    """The beginning of a log."""
+    return b"".join(data.splitlines(keepends=True)[:count])
+
+
+@pytest.mark.parametrize("hours", [-2, 0, 2], ids="second {} hours later".format)
+@pytest.mark.parametrize("count", [35, 58], ids="{} lines of the first".format)
+def test_two_runs_in_one_file_are_named_in_any_order(count: int, hours: int, tree: Path) -> None:
+    joined = in_bytes(ODD, lambda data: first_lines(data, count) + shifted(data, hours))
+    changed(tree, (joined,))
+    findings = [found for found in podium.check(tree).findings if not found.caused_by]
+    [first] = [found for found in findings if found.severity in ("error", "warning")]
+    assert (first.id, first.line) == ("log.several-attempts", count + 2)
+
+
+def test_outputs_of_ranks_one_after_the_other_have_one_finding(tree: Path) -> None:
+    changed(tree, (in_bytes(ODD, lambda data: data + data.replace(b"597,", b"598,")),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert first.id == "log.repeated-by-ranks"
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "[... 5000 lines omitted ...]",
+        "[...]",
+        "--More--",
+        "*** WARNING: max output size exceeded, skipping output. ***",
+        "Output exceeds the size limit. Open the full output data in a text editor",
+        "------ 8< ------",
+    ],
+)
+def test_a_mark_of_a_cut_explains_the_missing_evaluations(mark: str, tree: Path) -> None:
+    changed(tree, (lines(ODD, lambda all_: [*all_[:25], mark.encode() + b"\n", *all_[32:]]),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert (first.id, first.severity, first.line) == ("log.cut-out", "warning", 26)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "cause"),
+    [
+        ("null", "None", "None, True and False are not JSON"),
+        ('"', "&quot;", "double quotes are written as in HTML"),
+        ('"', "\u201c", "typographic quotes"),
+        ("}\n", ",}\n", "a comma follows the last value"),
+        ('"namespace"', '\0"namespace"', "null bytes"),
+    ],
+)
+def test_the_cause_of_a_record_that_is_no_json_is_named(
+    written: str, instead: str, cause: str, tree: Path
+) -> None:
+    changed(tree, (in_bytes(ODD, lambda data: data.replace(written.encode(), instead.encode())),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert first.id == "log.not-json"
+    assert cause in first.message
 
 
 @pytest.mark.parametrize("name", CASES)

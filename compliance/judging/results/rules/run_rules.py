@@ -109,6 +109,17 @@ NOT_CONVERGED = policy(
     varies="a warning where the result has no test of convergence that such runs fail",
     follows=WITHOUT_A_RUN,
 )
+COMPRESSED_LOG = both(
+    "result.compressed-log",
+    says="the logs of a result are not compressed",
+    why="the official verifier reads a log as text, and finds no record in a compressed one",
+    message="{name} is compressed",
+    help="decompress it, and keep its name",
+    cites=LAYOUT,
+    bad="result_3.txt was compressed with gzip, and renamed to result_3.txt again",
+    good="result_3.txt is text",
+    reads_content=False,
+)
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
     Severity.ERROR,
