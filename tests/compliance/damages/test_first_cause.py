@@ -216,3 +216,10 @@ def test_uncounted_logs_are_named_by_scores(tree: Path) -> None:
     done = run("rcp", "check", tree)
     assert done.exit_code == 2
     assert "10 files with records of a run are not scored because of the name" in done.output
+
+
+def test_doctor_lists_another_unit_of_times_with_the_logs(tree: Path) -> None:
+    changed(tree, CASES["times in microseconds"][0])
+    text = run("doctor", tree).output
+    assert "4. logs: 10 to do" in text
+    assert "everything else: done" in text
