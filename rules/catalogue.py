@@ -87,6 +87,8 @@ class Rounds(Mapping[tuple[str, str], Round]):
         return f"<Rounds: {by_usage}>"
 
     def __getitem__(self, key: tuple[str, str | float]) -> Round:
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise KeyError(f'{key!r}; expected a usage and a round, such as ("training", "6.1")')
         try:
             return find_round(*key)
         except UnknownRound as error:

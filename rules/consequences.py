@@ -84,20 +84,26 @@ UNREAD_LINES = tuple(
 """The faults of lines that prevent records from being read, the most informative first."""
 
 
-def _about_the_name(_: Finding, finding: Finding) -> bool:
-    return finding.key == "submission_benchmark"
+def _of_that_benchmark(cause: Finding, finding: Finding) -> bool:
+    """Whether a finding is about the wrong name, or about a rule of the benchmark of that name."""
+    rules_of, _, rule = finding.id.partition(".")
+    name = f" submission_benchmark {rule.partition('.')[0]};"
+    return (
+        finding.key == "submission_benchmark" or rules_of == "evaluation" or name in cause.message
+    )
 
 
-_OF_ANOTHER_BENCHMARK = Follows("result.other-benchmark", when=_about_the_name)
+OF_ANOTHER_BENCHMARK = Follows("result.other-benchmark", when=_of_that_benchmark)
+"""A cause of findings of a log that names another benchmark than its folder."""
 
 ROWS: Mapping[str, tuple[Follows, ...]] = {
-    "common": (_OF_ANOTHER_BENCHMARK,),
-    "closed": (_OF_ANOTHER_BENCHMARK,),
+    "common": (OF_ANOTHER_BENCHMARK,),
+    "closed": (OF_ANOTHER_BENCHMARK,),
     # Logs of the other division are checked with its rules, perhaps unintentionally
     "open": (
         Follows("system.division-mismatch", Reach.SYSTEM),
         Follows("result.other-division"),
-        _OF_ANOTHER_BENCHMARK,
+        OF_ANOTHER_BENCHMARK,
     ),
 }
 """Additional causes of table rows, by the first part of their ids."""

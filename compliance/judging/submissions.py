@@ -132,7 +132,7 @@ def _judge_package(
     state: RoundState,
     logs: _LogReports,
 ) -> Judgement:
-    from podium.compliance.judging.inputs.layout import scan
+    from podium.compliance.judging.inputs.tree_scan import scan
     from podium.compliance.judging.results.summary import result_entry
     from podium.compliance.judging.submission.judge import judge_submission
 

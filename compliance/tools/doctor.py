@@ -77,7 +77,7 @@ STEPS = (
     ),
     Step(
         "logs",
-        ("log.*", "common.*", "closed.*", "open.*"),
+        ("log.*", "common.*", "closed.*", "open.*", "run.*", "evaluation.*", "pairing.*"),
         "podium check {logs}",
         begins_with="log",
     ),

@@ -10,7 +10,6 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from podium.logging_spec.keys.legacy import V05
 from podium.logging_spec.keys.lookup import ALL, nearest
 
 LONG_FORMS: Final[Mapping[str, str]] = MappingProxyType(
@@ -21,8 +20,11 @@ LONG_FORMS: Final[Mapping[str, str]] = MappingProxyType(
         "beta2": "beta 2",
         "bs": "batch size",
         "batchsize": "batch size",
+        "begin": "start",
+        "end": "stop",
         "eps": "epsilon",
         "evaluation": "eval",
+        "finish": "stop",
         "freq": "frequency",
         "gas": "gradient accumulation steps",
         "gbs": "global batch size",
@@ -35,6 +37,7 @@ LONG_FORMS: Final[Mapping[str, str]] = MappingProxyType(
         "organisation": "org",
         "organization": "org",
         "optimizer": "opt",
+        "r": "rank",
         "seq": "sequence",
         "seqlen": "sequence length",
         "submitter": "submission",
@@ -65,7 +68,7 @@ def near_misses(names: Iterable[str], missing: Sequence[str]) -> dict[str, str]:
 # All logs of one program have the same names
 @lru_cache(maxsize=256)
 def _near_misses(names: tuple[str, ...], missing: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    unknown = [name for name in names if name not in ALL and name not in V05 and len(name) < 100]
+    unknown = [name for name in names if name not in ALL and len(name) < 100]
     ranked = sorted(
         (
             (-_likeness(name, key), name, key)
@@ -91,7 +94,10 @@ def _likeness(name: str, key: str) -> float:
     common = _common(name_words, key_words)
     missing = max(len(name_words), len(key_words)) - common
     # If both names have words that the other lacks, they have different meanings
-    if common < min(len(name_words), len(key_words)) or missing > MOST_WORDS or common < 2:
+    if common < min(len(name_words), len(key_words)) or missing > MOST_WORDS:
+        return 0.0
+    # One common word is enough only if it is the noun, as in accuracy for eval_accuracy
+    if common < 2 and name_words[-1:] != key_words[-1:]:
         return 0.0
     return 2 * common / (len(name_words) + len(key_words))
 

@@ -26,7 +26,10 @@ CUT = re.compile(
     rb"(?:truncated\b|exceeded (?:the )?(?:\w+ )?(?:limit|maximum))"
     rb"|\b" + _AMOUNT + rb" (?:\w+ )?(?:truncated|omitted|skipped)\b"
     rb"|\b(?:truncated|omitted|skipped) " + _AMOUNT + rb"\b"
-    rb"|[<\[-] ?snip ?[>\]-]"
+    rb"|[<\[-] ?snip ?[>\]-]|-{2,} ?8< ?-{2,}|--More--"
+    rb"|\b(?:max(?:imum)? )?output (?:size )?exceed(?:s|ed)\b"
+    rb"|\bmax(?:imum)? output size\b"
+    rb"|(?m:^\s*\[(?:\.\.\.|\xe2\x80\xa6)\]\s*$)"
 )
 """Marks that tools write in place of omitted output."""
 
@@ -70,11 +73,29 @@ def not_json(body: bytes, reason: str, position: int) -> LineFault:
     truncated = text.startswith("{") and not text.endswith("}")
     if truncated:
         message = f"{message} (the line seems truncated)"
-    elif "'" in text and '"' not in text:
-        message = f"{message} (strings have single quotes; JSON requires double quotes)"
+    elif hint := _hint(text):
+        message = f"{message} ({hint})"
     return LineFault(
         Fault.JSON, message, position, text_of(body[:80]), key=legible_key(text), cut=truncated
     )
+
+
+_HINTS = (
+    (re.compile(r"^[^\"]*'[^\"]*$"), "strings have single quotes; JSON requires double quotes"),
+    (re.compile("\0"), "null bytes: a part of the file was not written"),
+    (re.compile(r"&quot;|&#34;"), "double quotes are written as in HTML"),
+    (re.compile("[\u201c\u201d]"), "typographic quotes; JSON requires straight double quotes"),
+    (
+        re.compile(r"[:\[,] *(?:None|True|False)\b"),
+        "None, True and False are not JSON",
+    ),
+    (re.compile(r",\s*[}\]]"), "a comma follows the last value"),
+)
+"""Patterns in text that is almost JSON, and the cause."""
+
+
+def _hint(text: str) -> str:
+    return next((hint for pattern, hint in _HINTS if pattern.search(text)), "")
 
 
 def _mark_of_cut(body: bytes) -> str:

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from podium.logging_spec.limits import any_too_deep
-from podium.logging_spec.reader.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
+from podium.logging_spec.reader.inflate import COMPRESSED, MAGIC, BrokenCompressionError, inflate
 from podium.logging_spec.reader.line_numbers import LineNumbers, count_lines, unify_line_ends
 from podium.logging_spec.reader.log import CRASHING as CRASHING
 from podium.logging_spec.reader.log import HEAD, Generation, decode
@@ -83,7 +83,7 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
             data = os.read(handle, HEAD) if log.size > BLOCK else _whole(handle, log.size)
         finally:
             os.close(handle)
-        if data.startswith((GZIP, ZSTD)):
+        if data.startswith(COMPRESSED):
             _take_pieces(lambda: _inflated(path), prefer, log)
         elif log.size > BLOCK:
             log.data = data
@@ -126,7 +126,7 @@ def _pieces(path: Path | str) -> Iterator[bytes]:
 
 def _inflated(path: Path | str) -> Iterator[bytes]:
     with open(_open_plain(path)[0], "rb", buffering=0) as stream:
-        head = stream.read(len(ZSTD))
+        head = stream.read(MAGIC)
         stream.seek(0)
         yield from inflate(stream, head)
 

@@ -14,7 +14,18 @@ _LOST_TOKEN = re.compile(rb"(?m)^[^\n]*?MLLOG(?:\x1b\[[0-9;]*[A-Za-z])*[^\w\n{]{
 _BARE = re.compile(rb"(?m)^[^\n{]{0,80}(\{[^\n]*\"time_ms\"[^\n]*)")
 _MEMBERS = re.compile(rb"""["']key\\*["']\s*:""")
 
-_HINTS = (b"runcated", b"RUNCATED", b"mitted", b"xceeded", b"kipped", b"snip")
+_HINTS = (
+    b"runcated",
+    b"RUNCATED",
+    b"mitted",
+    b"xceed",
+    b"kipped",
+    b"snip",
+    b"--More--",
+    b"8<",
+    b"[...]",
+    b"[\xe2\x80\xa6]",
+)
 """Text in every mark of a cut: searching for it first is fast."""
 
 _LONGEST_MARK = 300

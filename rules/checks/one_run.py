@@ -92,9 +92,26 @@ def _repeats_declarations(run: Run, start: int, index: int, repeated_keys: Seque
     while len(attempt) > 1 and attempt[-1].key == "cache_clear":
         attempt = attempt[:-1]
     gap = records[index].time_ms - max(record.time_ms for record in attempt)
-    progressed = any(record.key in _PROGRESS for record in attempt)
-    # Ranks that log one run do so at the same time
-    return gap >= (0.0 if progressed else _LEAST_GAP_MS)
+    if not any(record.key in _PROGRESS for record in attempt):
+        # Ranks that log one run do so at the same time
+        return gap >= _LEAST_GAP_MS
+    # Logs may be joined in another order than that of the runs
+    latest_after = max(record.time_ms for record in records[index:])
+    precedes = latest_after < min(record.time_ms for record in attempt)
+    return gap >= 0 or precedes or _is_copied(run, start, index, declarations)
+
+
+def _is_copied(run: Run, start: int, index: int, declarations: Sequence[str]) -> bool:
+    """Whether declarations are repeated with their times: a part of a log, then the whole log."""
+    records = run.records
+
+    def times_between(key: str, first: int, last: int) -> set[float]:
+        return {records[i].time_ms for i in run.where[key] if first <= i < last}
+
+    return all(
+        times_between(key, start, index) >= times_between(key, index, len(records))
+        for key in declarations
+    )
 
 
 def _ended(records: Sequence[Record]) -> str:

@@ -82,6 +82,9 @@ def test_a_round_may_be_a_number(log: Path) -> None:
     assert podium.check(log, round=5.1).rules.round == "5.1"
     assert podium.score(log, round=5.1).results is not None
     assert podium.rounds["training", 5.1] is podium.rounds["training", "5.1"]
+    for key in ("5.1", 5.1, ("training",)):
+        with pytest.raises(KeyError, match="expected a usage and a round"):
+            podium.rounds[key]  # type: ignore[index]
     with pytest.raises(UsageFault, match=r"no training round '9\.9'"):
         podium.check(log, round=9.9)
 

@@ -19,7 +19,8 @@ import msgspec
 from podium.compliance import check
 from podium.compliance.judging.discovery import discover
 from podium.compliance.judging.inputs.discover import Package
-from podium.compliance.judging.inputs.layout import has_scalings, scan
+from podium.compliance.judging.inputs.layout import has_scalings
+from podium.compliance.judging.inputs.tree_scan import scan
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import check_inputs

@@ -21,6 +21,13 @@ MEANT = {
     "submission_plattform": "submission_platform",
     "submission_organization": "submission_org",
     "global-batch-size": "global_batch_size",
+    "accuracy": "eval_accuracy",
+    "run_end": "run_stop",
+    "init_begin": "init_start",
+    "benchmark": "submission_benchmark",
+    "lora_r": "lora_rank",
+    "rank": "lora_rank",
+    "opt_learning_rate": "opt_base_learning_rate",
 }
 
 

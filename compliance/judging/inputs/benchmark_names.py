@@ -40,10 +40,10 @@ def advice_on(name: str, rules: Round) -> tuple[str, str]:
     return rules_advice(name, rules)
 
 
-def levels_swapped(system: str, benchmark: str, rules: Round) -> str:
-    """How to fix a result whose system folder has the name of a benchmark; otherwise empty."""
-    if not benchmark_called(system, rules):
-        return ""
-    return (
-        f"the levels are swapped: move results/{system}/{benchmark} to results/{benchmark}/{system}"
-    )
+def wrong_level(parent: str, system: str, rules: Round) -> str:
+    """How to move a system's folder that is in another folder of `results`."""
+    if benchmark_called(parent, rules):
+        return (
+            f"the levels are swapped: move results/{parent}/{system} to results/{system}/{parent}"
+        )
+    return f"move results/{parent}/{system} to results/{system}: systems are directly below results"

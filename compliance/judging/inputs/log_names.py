@@ -12,7 +12,7 @@ import msgspec
 
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.text.words import join_limited
-from podium.logging_spec.reader.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
+from podium.logging_spec.reader.inflate import COMPRESSED, MAGIC, BrokenCompressionError, inflate
 
 HEAD = 1 << 20
 """Bytes of a file that are searched for a record."""
@@ -23,7 +23,7 @@ MOST_FILES = 5000
 MOST_GLOBS = 6
 """Number of name patterns in a suggested command."""
 
-LOG_SUFFIX = re.compile(r"(?:\.(?:txt|log|out|err|gz|zst|bak|orig))+$", re.IGNORECASE)
+LOG_SUFFIX = re.compile(r"(?:\.(?:txt|log|out|err|gz|zst|bz2|xz|bak|orig))+$", re.IGNORECASE)
 
 # In code that writes records, no line has a key after the brace
 _RECORD = re.compile(rb""":::MLLOG\s*\{\s*["']\w|:::MLL\s\d|:::MLPv0\.\d""")
@@ -41,9 +41,9 @@ def holds_records(path: str | Path) -> bool:
         return False
     try:
         with open_plain(path) as stream:
-            head = stream.read(len(ZSTD))
+            head = stream.read(MAGIC)
             stream.seek(0)
-            if not head.startswith((GZIP, ZSTD)):
+            if not head.startswith(COMPRESSED):
                 return _RECORD.search(stream.read(HEAD)) is not None
             start = b""
             for piece in inflate(stream, head):
@@ -59,7 +59,7 @@ def is_compressed(path: str | Path) -> bool:
     """Whether a file is compressed, according to its first bytes."""
     try:
         with open_plain(path) as stream:
-            return bool(stream.read(len(ZSTD)).startswith((GZIP, ZSTD)))
+            return bool(stream.read(MAGIC).startswith(COMPRESSED))
     except OSError:
         return False
 

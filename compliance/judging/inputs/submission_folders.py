@@ -20,6 +20,9 @@ PARTS = {"results": ("result", "results"), "systems": ("system", "systems")}
 """The two folders of a submission, and names that probably mean them."""
 
 
+_OTHER_FOLDERS = frozenset({"benchmarks", "code", "documentation"})
+
+
 def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
     """Whether a folder has the `results` and `systems` of a submitter.
 
@@ -79,6 +82,9 @@ def refuse_misnamed(folder: Path) -> None:
     except OSError:
         return
     part_names = {part: part if part in names else _meant(part, names) for part in PARTS}
+    # With a podium.toml, other folders may be the source of the results
+    if not (folder / "podium.toml").exists():
+        part_names |= _by_content(folder, names, part_names)
     results, systems = part_names["results"], part_names["systems"]
     if not results or (results, systems) == ("results", "systems"):
         return
@@ -91,6 +97,27 @@ def refuse_misnamed(folder: Path) -> None:
                 f"{folder / name} must be named {part}: a submission has the folders results and "
                 "systems, and folders with other names are not checked; rename it"
             )
+
+
+def _by_content(folder: Path, names: list[str], part_names: dict[str, str]) -> dict[str, str]:
+    """The one part that is missing by name, if another folder has its content.
+
+    A system's folder of results has the name of the system's description.
+    """
+    results, systems = part_names["results"], part_names["systems"]
+    others = [name for name in names if name not in {*_OTHER_FOLDERS, results, systems}]
+    if systems and not results:
+        described = [path.stem for path in (folder / systems).glob("*.json")]
+        for name in others:
+            matches = any((folder / name / system).is_dir() for system in described)
+            if matches and _holds_logs(folder / name):
+                return {"results": name}
+    elif results and not systems:
+        for path in (folder / results).glob("*/"):
+            for name in others:
+                if (folder / name / f"{path.name}.json").is_file():
+                    return {"systems": name}
+    return {}
 
 
 def is_meant_as(part: str, name: str) -> bool:

@@ -14,11 +14,12 @@ MISPLACED = policy(
     "tree.misplaced",
     says="every log is in the folder of a benchmark; in HPC the folder is in strong or weak",
     why="a log in any other place does not belong to a result",
-    message="{what} is outside {where}",
-    help="move it to {target}",
+    message="{what} {where}",
+    help="move {pronoun} to {target}",
     cites=STRUCTURE,
-    varies="an error that both texts state for folders next to strong and weak that contain "
-    "folders, because the official verifier crashes on them",
+    varies="an error where a result of the system lacks runs; an error that both texts state for "
+    "folders next to strong and weak that contain folders, because the official verifier crashes "
+    "on them",
     bad=(rename(f"{RESULT}/result_2.txt", "results/ex_n8/result_2.txt"),),
 )
 # The official verifier only warns of such a folder, skips it, and accepts the package
@@ -63,7 +64,7 @@ UNKNOWN_FOLDER = note(
     says="a submission has systems, benchmarks and results, and optionally code and documentation",
     why="reviewers do not look into other folders",
     message="{name} is not a folder of a submission",
-    help="a submission has {folders}: move it to one of them, or remove it",
+    help="{advice}a submission has {folders}: move it to one of them, or remove it",
     cites=STRUCTURE,
     bad=(write("measurements/notes.md"),),
     good=(write("documentation/notes.md"),),

@@ -12,6 +12,7 @@ from podium.logging_spec.reader.log import CUTS, Fault, Log
 from podium.rules.checks import catalogue
 from podium.rules.consequences import (
     CONTENT,
+    OF_ANOTHER_BENCHMARK,
     OF_REPEATED_RECORDS,
     ROWS,
     UNREAD_LINES,
@@ -144,6 +145,8 @@ _OF_SEVERAL_RUNS = (
     Follows("common.run_start", when=_of_the_start),
     Follows("log.wrong-type", when=_of_the_type),
     Follows("common.submission_division", when=_of_the_division),
+    # The outputs of ranks may be joined one after the other
+    Follows("log.repeated-by-ranks", when=_of_attempts),
 )
 _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "log.several-attempts": (),
@@ -176,4 +179,11 @@ def _declared() -> Mapping[str, Sequence[Follows]]:
         rule.id: (*CONTENT, *rule.follows) if rule.reads_content else rule.follows
         for rule in declared_in(log_rules)
     }
-    return fixed_rules | {check.id: (*CONTENT, *check.follows) for check in catalogue.HPC}
+    return fixed_rules | {
+        check.id: (*CONTENT, *check.follows, *_OF_GROUPS.get(check.id.partition(".")[0], ()))
+        for check in catalogue.HPC
+    }
+
+
+_OF_GROUPS = {"evaluation": (OF_ANOTHER_BENCHMARK,)}
+"""Additional causes of checks, by the first part of their ids: schedules are of a benchmark."""

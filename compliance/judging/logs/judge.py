@@ -289,11 +289,18 @@ def _cause_of(fault: LineFault) -> tuple[object, str]:
 
 
 def _weighed(lines: Sequence[Finding], others: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings about lines; without other errors, a mark of omitted lines is only a note."""
-    has_error = any(finding.severity is Severity.ERROR for finding in others)
+    """The findings about lines; a mark of omitted lines is as severe as what it explains."""
+    severities = {finding.severity for finding in others}
+    has_gaps = any(finding.id.startswith(_OF_GAPS) for finding in others)
     for finding in lines:
-        harmless = finding.id == CUT_OUT.id and not has_error
-        yield replace(finding, severity=Severity.NOTE) if harmless else finding
+        if finding.id == CUT_OUT.id and Severity.ERROR not in severities:
+            is_cause = has_gaps and Severity.WARNING in severities
+            finding = replace(finding, severity=Severity.WARNING if is_cause else Severity.NOTE)
+        yield finding
+
+
+_OF_GAPS = ("evaluation.", "pairing.", "progress.")
+"""Groups of checks that missing records violate."""
 
 
 _T = TypeVar("_T")

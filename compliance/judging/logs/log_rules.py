@@ -112,7 +112,8 @@ QUOTED_RECORD = both(
     why="the official verifier cannot read the lines in which Docker's json-file driver, or a log "
     "collector, stores the output of a container",
     message="{problem}, as in Docker's log files",
-    help="submit the output itself: jq -j .log FILE > NEW_FILE, or docker logs CONTAINER",
+    help="submit the output itself: docker logs CONTAINER, or jq -j .log FILE > NEW_FILE, with the "
+    "name of the member that has the output",
     cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, _QUOTED),),
@@ -173,7 +174,7 @@ CUT_OUT = own(
     help="copy the complete log from the file that the run wrote",
     cites=f"{OWN}, Files",
     actual="excerpt",
-    varies="a note where the log has no other error",
+    varies="a warning where the log has gaps but no other error; a note where it has neither",
     bad="a log lacks its run_stop, and has a line `[output truncated]`",
     good="the log has all of its lines",
     reads_content=False,

@@ -49,19 +49,7 @@ def _as_its_folder(
 ) -> Iterator[Finding]:
     facts, division = run.facts.run, verdict.result.described_division
     if facts.benchmark not in names:
-        folder, rules = verdict.folder.benchmark, context.rules
-        is_listed = facts.benchmark in (*rules.allowed, *rules.benchmarks, *rules.aliases)
-        advice = f"set submission_benchmark to {folder}"
-        yield OTHER_BENCHMARK.found(
-            context.profile,
-            run.display_path,
-            line=line_of(run.path, "submission_benchmark"),
-            key="submission_benchmark",
-            logged=facts.benchmark,
-            benchmark=folder,
-            severity=Severity.ERROR if not is_listed or _sizes_fail(verdict) else None,
-            advice=f"move the log to its benchmark's folder, or {advice}" if is_listed else advice,
-        )
+        yield _of_other_benchmark(verdict, run, context)
     if contradicts(facts.division, division):
         yield OTHER_DIVISION.found(
             context.profile,
@@ -72,6 +60,27 @@ def _as_its_folder(
             logged=facts.division,
             described=division,
         )
+
+
+def _of_other_benchmark(verdict: ResultVerdict, run: Run, context: JudgingContext) -> Finding:
+    """The finding about a log that names another benchmark than its folder."""
+    logged, folder, rules = run.facts.run.benchmark, verdict.folder.benchmark, context.rules
+    is_listed = logged in (*rules.allowed, *rules.benchmarks, *rules.aliases)
+    # If the log violates the rules of the benchmark that it names, it is probably of its folder's
+    has_wrong_name = not is_listed or (verdict.failing(run) and not run.facts.missed_only)
+    steps = [f"set submission_benchmark to {folder}"]
+    if is_listed:
+        steps.insert(has_wrong_name, "move the log to its benchmark's folder")
+    return OTHER_BENCHMARK.found(
+        context.profile,
+        run.display_path,
+        line=line_of(run.path, "submission_benchmark"),
+        key="submission_benchmark",
+        logged=logged,
+        benchmark=folder,
+        severity=Severity.ERROR if has_wrong_name or _sizes_fail(verdict) else None,
+        advice=", or ".join(steps),
+    )
 
 
 def _sizes_fail(verdict: ResultVerdict) -> bool:

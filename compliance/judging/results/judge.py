@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.layout import RESULT_NAME, ResultFolder, Tree
 from podium.compliance.judging.inputs.log_names import is_compressed, placed
-from podium.compliance.judging.inputs.tree_rules import MISNAMED_LOG, UNKNOWN_FILE
+from podium.compliance.judging.inputs.tree_rules import MISNAMED_LOG, MISPLACED, UNKNOWN_FILE
 from podium.compliance.judging.results.batch import spreads
 from podium.compliance.judging.results.consistency import one_kind
 from podium.compliance.judging.results.model import ResultVerdict
@@ -19,6 +19,7 @@ from podium.compliance.judging.results.reference_points import judge_scaling
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.rules.run_rules import (
     BROKEN_RUN_DROPPED,
+    COMPRESSED_LOG,
     EVALUATIONS_LEFT_OUT,
     INVALID_LOG_NAME,
     NOT_CONVERGED,
@@ -45,10 +46,11 @@ def judge_result(
     if quirks.skips_unknown_folders and not folder.official:
         return verdict
     path = result.place.display_path
-    verdict.findings += _run_count(verdict, path, context)
+    verdict.findings += _of_strays(tree, folder, _run_count(verdict, path, context))
+    verdict.findings += _compressed(tree, folder, context)
     verdict.findings += _failures(verdict, path, context)
     if not quirks.ignores_policy:
-        verdict.findings += _names(tree, folder, context)
+        verdict.findings += _of_strays(tree, folder, _names(tree, folder, context))
         verdict.findings += _left_out(result, path, context)
         verdict.findings += one_kind(verdict, path, context)
         verdict.findings += plausible(verdict, path, context)
@@ -57,6 +59,14 @@ def judge_result(
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]
     return verdict
+
+
+def _of_strays(tree: Tree, folder: ResultFolder, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings; missing runs follow from logs of the system outside the folders of results."""
+    has_strays = not tree.strays.isdisjoint(("", folder.system))
+    for finding in findings:
+        follows = has_strays and finding.id in (TOO_FEW_RUNS.id, NUMBERING.id)
+        yield replace(finding, caused_by=MISPLACED.id) if follows else finding
 
 
 def _of_policy(finding: Finding) -> Finding:
@@ -231,6 +241,14 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
         path = tree.place(f"{folder.path}/{name}")
         remark = _more(folder.unknown, name)
         yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=remark)
+
+
+def _compressed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
+    """Findings about logs that are compressed in spite of their names."""
+    for path in folder.logs:
+        if is_compressed(tree.root / path):
+            name = path.rpartition("/")[2]
+            yield COMPRESSED_LOG.found(context.profile, tree.place(path), name=name)
 
 
 def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:

@@ -78,7 +78,7 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         stated_by = StatedBy.POLICY
     rule = RCP_MISSING if judged.verdict == "missing" else RCP_FAILED
     decided = _decided(result)
-    yield rule.found(
+    finding = rule.found(
         result.profile,
         result.place.display_path,
         stated_by=stated_by,
@@ -88,6 +88,13 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         lowest=_at_least(judged.minimum, judged.submission),
         submission=judged.submission,
     )
+    yield replace(finding, caused_by=_missing_size(result) if judged.fault == "mixed" else "")
+
+
+def _missing_size(result: Result) -> str:
+    """The id of the finding about a run without a batch size; empty if every run has one."""
+    runs = (run for run in result.runs if run.facts.run.batch_size is None)
+    return next((run.fault for run in runs), "")
 
 
 def _at_least(lowest: float | None, submission: float | None) -> str:

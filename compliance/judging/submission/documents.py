@@ -10,6 +10,7 @@ from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
 from podium.compliance.judging.inputs.listing import Item
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
+from podium.compliance.judging.inputs.tree_scan import meant_folder
 from podium.compliance.judging.repository.contents import FileReader
 from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Run
@@ -68,7 +69,14 @@ def judge_documents(
     if not code.present:
         package = context.rules.package
         severity = Severity.ERROR if package.unprecedented else None
-        yield NO_CODE.found(_PROFILE, tree.place(package.code_folder), severity=severity)
+        names = [item.name for item in tree.disk.folder("").items]
+        meant = [name for name in names if meant_folder(name) in CODE_FOLDERS]
+        yield NO_CODE.found(
+            _PROFILE,
+            tree.place(package.code_folder),
+            severity=severity,
+            guess=f", or rename {meant[0]} to benchmarks" if meant else "",
+        )
         return
     results = list(results)
     yield from _descriptions(tree, [folder for folder, _ in results], code, context)

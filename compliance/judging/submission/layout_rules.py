@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from podium.compliance.judging.inputs.benchmark_names import is_early, levels_swapped
+from podium.compliance.judging.inputs.benchmark_names import is_early, wrong_level
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.inputs.tree_rules import (
     LINKED_FOLDER,
     MISNAMED_LOG,
+    MISPLACED,
     STRUCTURE,
     UNKNOWN_BENCHMARK,
 )
@@ -94,6 +95,7 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     if not context.quirks.ignores_policy:
         if not tree.results:
             cause = UNKNOWN_BENCHMARK.id if tree.unjudged else ""
+            cause = MISPLACED.id if tree.strays else cause
             severity = Severity.WARNING if context.rules.package.nested_submissions else None
             finding = NO_RESULTS.found(context.profile, tree.place("results"), severity=severity)
             yield replace(finding, caused_by=cause)
@@ -170,9 +172,8 @@ def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
 def _advice(tree: Tree, system: str, rules: Round) -> str:
     """The help for a missing description: a file with another name may be meant for the system."""
     for candidate in tree.systems:
-        swapped = levels_swapped(system, candidate, rules)
-        if swapped and tree.disk.has(f"results/{system}", candidate):
-            return swapped
+        if tree.disk.has(f"results/{system}", candidate):
+            return wrong_level(system, candidate, rules)
     init = f"run `podium system init systems/{system}.json` on the system"
     unused = sorted({*tree.systems} - {*tree.result_systems})
     if not unused:
@@ -195,11 +196,14 @@ def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> 
 
 
 def _surplus(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
+    # The help for a missing description names the descriptions that may be meant
+    cause = "" if {*tree.systems}.issuperset(tree.result_systems) else NO_DESCRIPTION.id
     for system, path in sorted(tree.systems.items()):
         if system not in tree.result_systems:
-            yield NO_RESULTS_OF_SYSTEM.found(
+            finding = NO_RESULTS_OF_SYSTEM.found(
                 context.profile, tree.place(path), description=path, system=system
             )
+            yield replace(finding, caused_by=cause)
 
 
 def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.compliance.judging.systems.fields import CANONICAL, CITES
 from podium.compliance.judging.systems.organizations import same_organization
 from podium.rules.citations import OWN
-from podium.rules.consequences import Follows, Reach
+from podium.rules.consequences import Follows, Reach, same_line
 from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, drop, link, set_to, write
 from podium.rules.fixed.fixed_rule import FixedRule, both, note, own, policy, verifier
@@ -137,7 +137,7 @@ UNFILLED = note(
 
 NOT_A_NAME = policy(
     "system.not-a-name",
-    says="fields for names contain a name, not only a number",
+    says="fields for names contain a name, not only a number or the index of a device",
     why="generators write the index of a device, such as 0, in place of its name",
     message="`{field}` is {value!r}; expected a name",
     help='write the {meaning}, such as "{example}"',
@@ -243,6 +243,7 @@ NAME_MISMATCH = policy(
     why="results are published under the submitter's name",
     message="`submitter` is {described!r}; the submission's folder is {folder!r}",
     help="use the same organization name in both",
+    follows=(Follows("system.placeholder", when=same_line),),
     cites=CITES,
     expected="{folder}",
     actual="described",
@@ -320,6 +321,11 @@ PLATFORM_MISMATCH = policy(
     actual="logged",
     varies=_PLACEHOLDER_NOTE,
     bad=(set_to(_LOG, "submission_platform", "another"),),
+    follows=(
+        Follows("system.not-a-name", Reach.SYSTEM),
+        Follows("system.placeholder", Reach.SYSTEM),
+        Follows("system.bad-count", Reach.SYSTEM),
+    ),
 )
 
 # --- compared with logs and folders ---

@@ -85,9 +85,17 @@ _PLACEHOLDERS = {
     "?": r"\?+",
     "ch": r"change[ _-]?me\b.*",
     "your": r"your[ _-].*",
+    "my": r"my[ _-](?:system|name|org|organization|submitter|cluster|company)\b.*",
+    "example": r"example",
     "insert": r"insert[ _-].*",
     "enter": r"enter[ _-].*",
     "<": r"<[^<>]*>",
+    "[": r"\[[^\[\]]*\]",
+    "{": r"\{\w{3,}\}",
+    "#": r"#\w+#",
+    # What a vendor of mainboards left in the firmware
+    "default": r"default string",
+    "system": r"system (?:product name|manufacturer|serial number|version)",
     "$": r"\$\w+",
     "%": r"%%?\w+%%?",
     # MLPerf's own programs log and write these if a variable is not set
@@ -98,6 +106,8 @@ _PLACEHOLDERS = {
 
 _UNEXPANDED = re.compile(r"\$\{[^{}]*\}|\$\(\w[^()]*\)|\{\{.*?\}\}|(?<!\w)@\w+@")
 """A variable that a template did not expand, anywhere in a text."""
+
+_UNDERSCORED = re.compile(r"__\w+__")
 
 _UNFILLED = re.compile(
     r"not[ _-](?:available|provided|specified|known|found|detected|set)|unavailable|undefined"
@@ -127,7 +137,7 @@ def _keeps_place(key: str, value: str) -> bool:
     patterns += [_NAMED_SO] if lowered.endswith(_ENDS) else []
     if any(re.fullmatch(pattern, text, re.IGNORECASE | re.DOTALL) for pattern in patterns):
         return True
-    if _UNEXPANDED.search(text):
+    if _UNEXPANDED.search(text) or _UNDERSCORED.fullmatch(value.strip()):
         return True
     text_letters = letters(text)
     # Templates repeat a field's name or its end as the value; a single word may be a real value
@@ -140,10 +150,13 @@ def is_unfilled(value: Any) -> bool:
 
 
 def is_bare_number(key: str, value: Any) -> bool:
-    """Whether a field for a name contains only a number, such as accelerator "0"."""
-    if key not in NAMES:
+    """Whether a field for a name has only a number or a device's index, such as "0" or cuda:0."""
+    if key not in NAMES or not isinstance(value, str):
         return False
-    return isinstance(value, str) and not any(char.isalpha() for char in value)
+    return bool(_INDEX.fullmatch(value)) or not any(char.isalpha() for char in value)
+
+
+_INDEX = re.compile(r"\s*(?:(?:cuda|gpu|hip|xpu|npu|tpu|device)[\s:_#-]*\d+|gpu)\s*", re.IGNORECASE)
 
 
 def says_nothing(value: Any) -> bool:

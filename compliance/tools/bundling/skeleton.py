@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from podium.compliance.judging.inputs.round_selection import config_bytes
+from podium.compliance.judging.inputs.submission_folders import refuse_misnamed
 from podium.compliance.tools.bundling.format.refusal import Refused
 from podium.logging_spec.limits import read_toml
 
@@ -15,8 +16,9 @@ CONFIG, PACKED = "podium.toml", "packed"
 def refuse_skeleton(tree: Path) -> None:
     """Raise Refused for the folder of a submission without any log of a run.
 
-    Any other folder is bundled unchanged.
+    Raises NothingToJudge if its folders have other names. Any other folder is bundled unchanged.
     """
+    refuse_misnamed(tree)
     is_submission = any((tree / name).exists() for name in (CONFIG, "results", "systems"))
     if is_submission and not any(tree.glob("results/**/result*")):
         raise Refused(f"{tree} has no results; {_advice(tree)}")

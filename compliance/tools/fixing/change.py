@@ -13,7 +13,7 @@ import msgspec
 from podium.compliance.files.staging import staging
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.source_files import open_plain
-from podium.logging_spec.reader.inflate import ZSTD, BrokenCompressionError, inflate
+from podium.logging_spec.reader.inflate import MAGIC, BrokenCompressionError, inflate
 
 LARGEST_LOG = 16 << 30
 """The largest decompressed log, in bytes."""
@@ -130,7 +130,7 @@ def _decompress(full: Path, to: Path) -> None:
         with staging(to, draft=True) as folder:
             draft = folder / "new"
             with open(draft, "xb") as out, open_plain(full) as stream:
-                head = stream.read(len(ZSTD))
+                head = stream.read(MAGIC)
                 stream.seek(0)
                 for piece in inflate(stream, head):
                     out.write(piece)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.judging.inputs.discover import Package, PathKind, kinds_of, submissions
-from podium.compliance.judging.inputs.layout import POWER, Tree, scan
+from podium.compliance.judging.inputs.layout import POWER, Tree
 from podium.compliance.judging.inputs.listing import Disk
 from podium.compliance.judging.inputs.listing import ItemKind as OnDisk
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
 from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.inputs.tree_scan import scan
 from podium.compliance.judging.systems.reader import LARGEST
 from podium.compliance.tools.fixing.change import (
     Action,

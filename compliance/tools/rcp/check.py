@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from podium.compliance.errors import NothingToJudge
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.judging.results.convergence import compared, references
@@ -26,6 +27,7 @@ from podium.compliance.tools.scoring.render.numbers import figure
 from podium.compliance.tools.scoring.render.table import table
 from podium.compliance.tools.scoring.render.text import heading_of
 from podium.compliance.tools.scoring.session import scored_results
+from podium.compliance.tools.scoring.uncounted import uncounted_logs
 from podium.logging_spec.reader.read import read_log
 from podium.rules.checks.points import OUTCOMES, members_for, position
 from podium.rules.convergence.result import Convergence
@@ -65,15 +67,23 @@ class Checked:
 
 
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
-    """Judge every result below a folder; by the policy, also where the verifier differs."""
-    results = scored_results(judge_paths([folder], options), options, points)
+    """Judge every result below a folder; by the policy, also where the verifier differs.
+
+    Raises NothingToJudge if the folder has no results.
+    """
+    files = judge_paths([folder], options)
+    uncounted = {found.path: found.message for found in uncounted_logs(files.inputs, options)}
+    results = scored_results(files, options, points)
+    if not results:
+        reason = "; ".join(uncounted.values()) or "no log is in the folder of a result"
+        raise NothingToJudge(f"nothing to compare in {folder}: {reason}")
     verified: dict[tuple[str, str], ScoredResult] = {}
     # Judged again from the logs: the profiles differ in reading them, not only in the statistics
     if options.profile is Profile.POLICY:
         other = replace(options, profile=Profile.VERIFIER)
         for result in scored_results(judge_paths([folder], other), other, points):
             verified[_key(result)] = result
-    return [_checked(result, verified.get(_key(result)), options) for result in results]
+    return [_checked(result, verified.get(_key(result)), options, uncounted) for result in results]
 
 
 def _key(scored: ScoredResult) -> tuple[str, str]:
@@ -81,12 +91,18 @@ def _key(scored: ScoredResult) -> tuple[str, str]:
     return location.display_path, location.benchmark
 
 
-def _checked(scored: ScoredResult, verified: ScoredResult | None, options: Options) -> Checked:
+def _checked(
+    scored: ScoredResult,
+    verified: ScoredResult | None,
+    options: Options,
+    uncounted: Mapping[str, str],
+) -> Checked:
     judged = scored.result.convergence
     if verified is not None:
         judged = compared(judged, verified.result.convergence)
-    if left_out := _left_out(scored):
-        judged = replace(judged, messages=(*judged.messages, left_out))
+    missing = uncounted.get(scored.result.place.display_path, "")
+    messages = filter(None, (missing, *judged.messages, _left_out(scored)))
+    judged = replace(judged, messages=tuple(messages))
     return Checked(scored, judged, _interval(scored), _curve(scored, judged, options))
 
 

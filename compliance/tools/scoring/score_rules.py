@@ -86,6 +86,18 @@ TIME_UNIT = policy_in_both(
     good=_GOOD,
 )
 
+UNCOUNTED_LOGS = policy_in_both(
+    "score.uncounted-logs",
+    says="every log of a result is named result_<i>.txt",
+    why="a log with another name is not one of the runs that are scored",
+    message="{count} with records of a run {verb} not scored because of the name: {names}",
+    help="name each log result_<i>.txt; `podium fix` does it in a submission",
+    cites="submission rules, Directory structure",
+    varies="a warning where no run is missing: in a result with enough runs, and for loose logs",
+    bad="the tenth log of a result is named results_9.txt",
+    good=_GOOD,
+)
+
 # In 5.0, an initialization of more than 30 minutes excluded a converged run from the summary
 BROKEN_RUN_COUNTED = policy(
     "score.broken-run-counted",

@@ -22,7 +22,8 @@ from podium.compliance.judging.systems.check import describe, read_description
 from podium.compliance.tools.scoring.findings import findings_of
 from podium.compliance.tools.scoring.report import Scores
 from podium.compliance.tools.scoring.row import ScoredResult, by_path, scored
-from podium.compliance.tools.scoring.score_rules import TIME_UNIT
+from podium.compliance.tools.scoring.score_rules import TIME_UNIT, UNCOUNTED_LOGS
+from podium.compliance.tools.scoring.uncounted import uncounted_logs
 from podium.rules.catalogue import normal_name
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding, Profile, Severity
@@ -30,6 +31,9 @@ from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
     from podium.compliance.judging.systems.check import SystemDescription
+
+
+_FIRST = (TIME_UNIT.id, UNCOUNTED_LOGS.id)
 
 
 def score(
@@ -75,8 +79,9 @@ def report_of(files: JudgedFiles, options: Options, scored: Sequence[ScoredResul
     """The report from rows."""
     findings = [finding for row in scored for finding in findings_of(row)]
     findings += _broken_files(files)
-    # Times in another unit come first, because they make all scores meaningless
-    findings.sort(key=lambda finding: (finding.id != TIME_UNIT.id, finding.sort_key()))
+    findings += uncounted_logs(files.inputs, options)
+    # Times in another unit make all scores meaningless; an uncounted log may be the cause of others
+    findings.sort(key=lambda finding: (finding.id not in _FIRST, finding.sort_key()))
     selected = [finding for finding in findings if options.wants(finding.id)]
     return Scores(
         rules=rules_of(files.inputs.choices, options.profile),

@@ -17,6 +17,8 @@ from tests.published import own_copy
 PUBLISHED = CORPUS / "training_results_v5.0" / "AMD"
 """Of this submission one result is taken: ten small logs."""
 
+USAGE, ROUND = "training", "5.0"
+
 SYSTEM = "MI300X_EPYC_9575F_pytorch"
 BENCHMARK = "llama2_70b_lora"
 RESULT = f"results/{SYSTEM}/{BENCHMARK}"

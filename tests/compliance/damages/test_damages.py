@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,26 +15,12 @@ import pytest
 
 from tests.compliance.command_line import podium
 from tests.compliance.damages import of_logs, of_trees
-from tests.compliance.damages.base import Damage, changed, linked, made
+from tests.compliance.damages.base import ROUND, USAGE, Damage, changed
 from tests.compliance.judging.submission.test_package_parity import incumbent
 
 pytestmark = pytest.mark.corpus
 
 DAMAGES = (*of_logs.DAMAGES, *of_trees.RESULTS, *of_trees.DESCRIPTIONS, *of_trees.REST)
-
-USAGE, ROUND = "training", "5.0"
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    top = tmp_path_factory.mktemp("base")
-    yield made(top / f"{USAGE}_results_v{ROUND}" / "AMD")
-    shutil.rmtree(top)
-
-
-@pytest.fixture
-def tree(base: Path, tmp_path: Path) -> Path:
-    return linked(base, tmp_path / base.parent.name / base.name)
 
 
 def judged(root: Path, *arguments: str) -> tuple[int, dict[str, Any]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import shutil
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -25,16 +28,20 @@ def misname(tree: Submission, name: str, number: int = 1) -> bytes:
     log = tree.root / RESULT / f"result_{number}.txt"
     data = log.read_bytes()
     log.unlink()
-    held = gzip.compress(data) if name.endswith(".gz") else data
-    (tree.root / RESULT / name).write_bytes(held)
+    compress = COMPRESSIONS.get(Path(name).suffix, bytes)
+    (tree.root / RESULT / name).write_bytes(compress(data))
     return data
 
+
+COMPRESSIONS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 NAMES = (
     "results_1.txt",
     "result-1.txt",
     "Result_1.TXT",
     "result_1.txt.gz",
+    "result_1.txt.bz2",
+    "seed_1.out.xz",
     "result_1.log",
     "result1.txt",
     "seed_1.out",
@@ -43,6 +50,20 @@ NAMES = (
     "251118_job.out",
     "result_1",
 )
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("profile", ["policy", "verifier"])
+def test_a_compressed_log_is_rejected_in_a_result(
+    compression: str, profile: Literal["policy", "verifier"], tree: Submission
+) -> None:
+    log = tree.root / RESULT / "result_1.txt"
+    log.write_bytes(COMPRESSIONS[compression](log.read_bytes()))
+    report = check(tree.root, round="5.1", profile=profile)
+    assert [found.id for found in report.findings if found.severity == "error"] == [
+        "result.compressed-log"
+    ]
+    assert report.verdict == "rejected"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -21,8 +21,9 @@ OTHER_BENCHMARK = policy(
     message="the log has submission_benchmark {logged}; the folder is for {benchmark}",
     help="{advice}",
     cites=STRUCTURE,
-    varies="an error where the round has no benchmark with the logged name, or where runs with "
-    "several batch sizes fail the test of convergence",
+    varies="an error where the round has no benchmark with the logged name, where the log violates "
+    "the rules of the logged benchmark, or where runs with several batch sizes fail the test of "
+    "convergence",
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(
@@ -35,7 +36,10 @@ OTHER_DIVISION = policy(
     cites=DIVISIONS,
     varies="a warning up to training 3.1 and in HPC 0.7, where such results were accepted",
     bad=(set_to(_FIRST, "submission_division", "open"),),
-    follows=(Follows("system.division-mismatch", Reach.SYSTEM),),
+    follows=(
+        Follows("system.division-mismatch", Reach.SYSTEM),
+        Follows("common.submission_division"),
+    ),
 )
 MIXED_SETTINGS = policy(
     "result.mixed-settings",

@@ -8,6 +8,8 @@ from podium.rules.fixed.fixed_rule import note, policy
 _RUNS = "training rules, Benchmark Results"
 _SCHEDULE = "submission rules, Schedule of submission rounds"
 
+_OF_ANOTHER_UNIT = (Follows("run.time-unit", Reach.RESULT),)
+
 FUTURE_RUNS = policy(
     "result.run-after-round",
     says="runs are made before their round is published",
@@ -18,6 +20,7 @@ FUTURE_RUNS = policy(
     cites=_SCHEDULE,
     bad="the runs of a result of training 5.1 are dated 2031",
     good="they are dated June 2025",
+    follows=_OF_ANOTHER_UNIT,
 )
 EARLY_RUNS = policy(
     "result.run-long-before-round",
@@ -29,6 +32,7 @@ EARLY_RUNS = policy(
     cites=_SCHEDULE,
     bad="the runs of a result of training 5.1 are dated 2015",
     good="they are dated June 2025",
+    follows=_OF_ANOTHER_UNIT,
 )
 OLD_RUNS = note(
     "result.run-of-earlier-round",
@@ -53,7 +57,7 @@ UNEVEN_SPEED = note(
     good="all runs need between 30 and 31 minutes for a million samples",
     follows=tuple(
         Follows(cause, Reach.RESULT, of_its_file)
-        for cause in ("run.time-unit", "evaluation.counts-steps")
+        for cause in ("run.time-unit", "evaluation.counts-steps", "result.other-benchmark")
     ),
 )
 CHECKPOINTS_LEFT_OUT = policy(

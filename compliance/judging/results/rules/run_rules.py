@@ -109,6 +109,17 @@ NOT_CONVERGED = policy(
     varies="a warning where the result has no test of convergence that such runs fail",
     follows=WITHOUT_A_RUN,
 )
+COMPRESSED_LOG = both(
+    "result.compressed-log",
+    says="the logs of a result are not compressed",
+    why="the official verifier reads a log as text, and finds no record in a compressed one",
+    message="{name} is compressed",
+    help="decompress it, and keep its name",
+    cites=LAYOUT,
+    bad="result_3.txt was compressed with gzip, and renamed to result_3.txt again",
+    good="result_3.txt is text",
+    reads_content=False,
+)
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
     Severity.ERROR,
@@ -199,6 +210,7 @@ UNSUPPORTED_SCALING = policy(
         Follows("result.mixed-settings", Reach.RESULT, _may_follow),
         Follows("evaluation.counts-steps", Reach.RESULT, _may_follow),
         Follows("system.division-mismatch", Reach.SYSTEM, _may_follow),
+        Follows("result.other-benchmark", Reach.RESULT, _may_follow),
         # Without a test of convergence, no factor is known
         Follows("rcp.failed", Reach.RESULT, _without_a_mean),
         Follows("rcp.missing", Reach.RESULT, _without_a_mean),
@@ -225,6 +237,7 @@ RCP_FAILED = both(
         Follows("result.mixed-settings", Reach.RESULT, _about_its_key),
         *OF_A_NAMED_FILE,
         Follows("evaluation.counts-steps", Reach.RESULT),
+        Follows("result.other-benchmark", Reach.RESULT),
         Follows("closed.submission_benchmark", Reach.RESULT, _about_its_key),
         Follows("result.too-many-failed-runs", Reach.RESULT, _of_convergence),
         Follows("result.not-converged", Reach.RESULT, _of_convergence),
@@ -242,7 +255,10 @@ RCP_MISSING = both(
     varies="stated by only one text where the other's arithmetic passes the result; a warning of "
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run has a batch size above the largest reference point",
-    follows=(Follows("result.other-benchmark", Reach.RESULT),),
+    follows=(
+        Follows("result.other-benchmark", Reach.RESULT),
+        Follows("closed.submission_benchmark", Reach.RESULT),
+    ),
 )
 VERIFIER_CRASH = verifier(
     "result.verifier-crash",
@@ -252,5 +268,10 @@ VERIFIER_CRASH = verifier(
     help="fix the logs; ask the review committee about dlrm, which crashes in rounds 1.0 to 2.1",
     expected="a result that the official verifier compares",
     bad="one log of a result names another benchmark than the others",
-    follows=(*WITHOUT_A_RUN, Follows("result.other-benchmark", Reach.RESULT)),
+    follows=(
+        *WITHOUT_A_RUN,
+        Follows("result.other-benchmark", Reach.RESULT),
+        Follows("closed.submission_benchmark", Reach.RESULT),
+        Follows("log.wrong-type", Reach.RESULT),
+    ),
 )

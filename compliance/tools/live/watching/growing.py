@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import structs
 from msgspec.structs import replace
 
-from podium.logging_spec.reader.inflate import GZIP, ZSTD
+from podium.logging_spec.reader.inflate import COMPRESSED
 from podium.logging_spec.reader.line_numbers import count_lines
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import name_truncation, parse_part, read_log
@@ -40,7 +40,7 @@ class GrowingLog:
 
     def feed(self, data: bytes) -> list[Record]:
         """Read new bytes; returns the records that they complete."""
-        if self.compressed or (not self.log.size and data.startswith((GZIP, ZSTD))):
+        if self.compressed or (not self.log.size and data.startswith(COMPRESSED)):
             self.compressed = True
             return self._read_again()
         data = self.rest + data

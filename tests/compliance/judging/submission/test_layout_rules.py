@@ -16,7 +16,8 @@ from podium.compliance.judging.inputs.benchmark_names import (
     benchmark_names,
 )
 from podium.compliance.judging.inputs.discover import Package
-from podium.compliance.judging.inputs.layout import Tree, has_scalings, natural, scan
+from podium.compliance.judging.inputs.layout import Tree, has_scalings, natural
+from podium.compliance.judging.inputs.tree_scan import scan
 from podium.rules import rounds
 from podium.rules.catalogue import find_round
 from podium.rules.finding import StatedBy
@@ -281,11 +282,13 @@ def test_swapped_levels_are_named(tmp_path: Path) -> None:
     (results / "llama31_405b").mkdir()
     (results / "ex_n8/llama31_405b").rename(results / "llama31_405b/ex_n8")
     (results / "ex_n8").rmdir()
-    for rule in ("tree.unknown-benchmark", "tree.no-system-description"):
+    [finding] = tree.found("tree.no-system-description")
+    assert finding.hint == (
+        "the levels are swapped: move results/llama31_405b/ex_n8 to results/ex_n8/llama31_405b"
+    )
+    for rule in ("tree.unknown-benchmark", "tree.system-without-results"):
         [finding] = tree.found(rule)
-        assert finding.hint == (
-            "the levels are swapped: move results/llama31_405b/ex_n8 to results/ex_n8/llama31_405b"
-        )
+        assert finding.caused_by == "tree.no-system-description"
 
 
 def test_a_submitter_in_other_capitals_is_noted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from podium.compliance import check, score
 from podium.compliance.judging.inputs.discover import Package
-from podium.compliance.judging.inputs.layout import scan
+from podium.compliance.judging.inputs.tree_scan import scan
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.results.official import JudgingContext

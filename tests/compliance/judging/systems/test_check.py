@@ -219,6 +219,7 @@ PLACEHOLDERS = (
     *("TBD", "todo", "TODO: fill", "xxx", "XXXX", "fill me in", "Fill-me", "<cooling>", "??"),
     *("changeme", "{{cooling}}", "$COOLING", "to be determined", "COOLING_PLACEHOLDER"),
     *("insert cooling here", "UNKNOWN_MLPERF_COOLING", "FIXME?UNKNOWN", "@COOLING@", "%COOLING%"),
+    *("[cooling]", "{cooling}", "#COOLING#", "__COOLING__", "my_system", "Default string"),
     *("${COOLING:-none}", "$(cooling)", "rack ${RACK}", "{{ cooling }} kW", "cooled by @COOLER@"),
 )
 
@@ -250,12 +251,19 @@ def test_what_a_generator_did_not_find_is_a_note(text: str) -> None:
     assert (found.id, found.severity) == ("system.unfilled", Severity.NOTE)
 
 
-@pytest.mark.parametrize("text", ["0", "7", "0,1,2,3", "12.5"])
+@pytest.mark.parametrize(
+    "text", ["0", "7", "0,1,2,3", "12.5", "cuda:0", "GPU 1", "gpu", "device_3"]
+)
 def test_a_number_is_not_the_name_of_an_accelerator(text: str) -> None:
     found = only(judge(good(accelerator_model_name=text)))
     assert (found.id, found.severity) == ("system.not-a-name", Severity.WARNING)
     without = judge(good(accelerators_per_node="0", accelerator_model_name=text))
     assert "system.not-a-name" not in {each.id for each in without.findings}
+
+
+@pytest.mark.parametrize("text", ["TPU", "GPU Max 1550", "CUDA-X 5", "[email protected] node"])
+def test_names_of_accelerators_that_look_like_an_index(text: str) -> None:
+    assert judge(good(accelerator_model_name=text)).findings == []
 
 
 def test_a_part_of_the_own_name_is_a_placeholder() -> None:

@@ -1,0 +1,225 @@
+"""One fault, one finding: everything else that it causes is marked as its consequence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import podium
+from podium.rules.fixed.edits import drop
+from tests.compliance.command_line import podium as run
+from tests.compliance.damages.base import (
+    BENCHMARK,
+    LOGS,
+    ODD,
+    RESULT,
+    SYSTEM,
+    Change,
+    changed,
+    in_bytes,
+    lines,
+    log,
+    sub,
+    value,
+)
+
+pytestmark = pytest.mark.corpus
+
+
+def moved(source: str, target: str) -> Change:
+    """With a file or folder in another place."""
+
+    def change(root: Path) -> None:
+        (root / target).parent.mkdir(parents=True, exist_ok=True)
+        (root / source).rename(root / target)
+        if not any((root / source).parent.iterdir()):
+            (root / source).parent.rmdir()
+
+    return change
+
+
+def in_all(key: str, written: str) -> tuple[Change, ...]:
+    """With another value of a key in every log."""
+    return tuple(value(path, key, written) for path in LOGS)
+
+
+LEVELS = {
+    "logs below the system": tuple(
+        moved(path, f"results/{SYSTEM}/result_{number}.txt") for number, path in enumerate(LOGS)
+    ),
+    "one log below the system": (moved(log(9), f"results/{SYSTEM}/result_9.txt"),),
+    "one misnamed log below the system": (moved(log(9), f"results/{SYSTEM}/run_9.log"),),
+    "one log in a subfolder": (moved(log(9), f"{RESULT}/rerun/result_9.txt"),),
+    "logs in a subfolder": tuple(
+        moved(path, f"{RESULT}/run1/result_{number}.txt") for number, path in enumerate(LOGS)
+    ),
+}
+
+CASES: dict[str, tuple[tuple[Change, ...], str]] = {
+    "one log of another benchmark": (
+        (value(ODD, "submission_benchmark", '"bert"'),),
+        "result.other-benchmark",
+    ),
+    "all logs of another benchmark": (
+        in_all("submission_benchmark", '"llama31_405b"'),
+        "result.other-benchmark",
+    ),
+    "all logs with a short name": (
+        in_all("submission_benchmark", '"lora"'),
+        "closed.submission_benchmark",
+    ),
+    "one log without a name": (
+        (value(ODD, "submission_benchmark", "null"),),
+        "closed.submission_benchmark",
+    ),
+    "a division that is no division": (
+        (value(ODD, "submission_division", '"8"'),),
+        "common.submission_division",
+    ),
+    "a batch size as a string": ((value(ODD, "global_batch_size", '"8"'),), "log.wrong-type"),
+    "no batch size": ((drop(ODD, "global_batch_size"),), f"closed.{BENCHMARK}.global_batch_size"),
+    "times in microseconds": (
+        tuple(sub(path, r'("time_ms": \d{13})', r"\g<1>000") for path in LOGS),
+        "run.time-unit",
+    ),
+    "levels": (
+        (moved(f"results/{SYSTEM}", f"results/closed/{SYSTEM}"),),
+        "tree.no-system-description",
+    ),
+    **{name: (changes, "tree.misplaced") for name, changes in LEVELS.items()},
+}
+
+
+def shifted(data: bytes, hours: int) -> bytes:
+    """The lines of a log at other times."""
+    shift = hours * 3_600_000
+    return re.sub(rb"(?<=\"time_ms\": )\d+", lambda time: b"%d" % (int(time[0]) + shift), data)
+
+
+def first_lines(data: bytes, count: int) -> bytes:
+    """The beginning of a log."""
+    return b"".join(data.splitlines(keepends=True)[:count])
+
+
+@pytest.mark.parametrize("hours", [-2, 0, 2], ids="second {} hours later".format)
+@pytest.mark.parametrize("count", [35, 58], ids="{} lines of the first".format)
+def test_two_runs_in_one_file_are_named_in_any_order(count: int, hours: int, tree: Path) -> None:
+    joined = in_bytes(ODD, lambda data: first_lines(data, count) + shifted(data, hours))
+    changed(tree, (joined,))
+    findings = [found for found in podium.check(tree).findings if not found.caused_by]
+    [first] = [found for found in findings if found.severity in ("error", "warning")]
+    assert (first.id, first.line) == ("log.several-attempts", count + 2)
+
+
+def test_outputs_of_ranks_one_after_the_other_have_one_finding(tree: Path) -> None:
+    changed(tree, (in_bytes(ODD, lambda data: data + data.replace(b"597,", b"598,")),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert first.id == "log.repeated-by-ranks"
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "[... 5000 lines omitted ...]",
+        "[...]",
+        "--More--",
+        "*** WARNING: max output size exceeded, skipping output. ***",
+        "Output exceeds the size limit. Open the full output data in a text editor",
+        "------ 8< ------",
+    ],
+)
+def test_a_mark_of_a_cut_explains_the_missing_evaluations(mark: str, tree: Path) -> None:
+    changed(tree, (lines(ODD, lambda all_: [*all_[:25], mark.encode() + b"\n", *all_[32:]]),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert (first.id, first.severity, first.line) == ("log.cut-out", "warning", 26)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "cause"),
+    [
+        ("null", "None", "None, True and False are not JSON"),
+        ('"', "&quot;", "double quotes are written as in HTML"),
+        ('"', "\u201c", "typographic quotes"),
+        ("}\n", ",}\n", "a comma follows the last value"),
+        ('"namespace"', '\0"namespace"', "null bytes"),
+    ],
+)
+def test_the_cause_of_a_record_that_is_no_json_is_named(
+    written: str, instead: str, cause: str, tree: Path
+) -> None:
+    changed(tree, (in_bytes(ODD, lambda data: data.replace(written.encode(), instead.encode())),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert first.id == "log.not-json"
+    assert cause in first.message
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_fault_has_one_finding(name: str, tree: Path) -> None:
+    changes, rule = CASES[name]
+    changed(tree, changes)
+    report = podium.check(tree)
+    assert {found.id for found in report.findings if not found.caused_by} - {
+        # About scaling.json, which is outside of a result as well
+        "tree.unknown-file"
+    } == {rule}
+    assert report.verdict == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "part"),
+    [
+        ("results", "results_v5.0", "results"),
+        ("results", "logs", "results"),
+        ("results", "training_results", "results"),
+        ("systems", "system_desc", "systems"),
+        ("systems", "descriptions", "systems"),
+        ("systems", "System", "systems"),
+    ],
+)
+def test_a_folder_is_recognized_by_its_content(
+    source: str, target: str, part: str, tree: Path, tmp_path: Path
+) -> None:
+    (tree / source).rename(tree / target)
+    calls = (
+        ("check", tree),
+        ("score", tree),
+        ("doctor", tree),
+        ("fix", tree),
+        ("rcp", "check", tree),
+        ("bundle", tree, tmp_path / "a.tgz"),
+    )
+    for call in calls:
+        done = run(*call)
+        assert done.exit_code == 2
+        assert f"{target} must be named {part}" in done.output
+
+
+def test_a_folder_of_code_with_another_name_is_pointed_at(tree: Path) -> None:
+    (tree / "benchmarks").rename(tree / "Benchmarks")
+    report = podium.check(tree)
+    hints = {found.id: found.hint for found in report.findings}
+    assert hints["code.none"].endswith("or rename Benchmarks to benchmarks")
+    assert hints["tree.unknown-folder"].startswith("did you mean benchmarks?")
+
+
+def test_uncounted_logs_are_named_by_scores(tree: Path) -> None:
+    (tree / ODD).rename(tree / RESULT / "results_4.txt")
+    done = run("score", tree)
+    assert done.exit_code == 1
+    assert done.output.index("score.uncounted-logs") < done.output.index("results_4.txt")
+    assert "results_4.txt" in run("rcp", "check", tree).output
+    for number, path in enumerate(LOGS):
+        if path != ODD:
+            (tree / path).rename(tree / RESULT / f"seed_{number}.out")
+    done = run("rcp", "check", tree)
+    assert done.exit_code == 2
+    assert "10 files with records of a run are not scored because of the name" in done.output
+
+
+def test_doctor_lists_another_unit_of_times_with_the_logs(tree: Path) -> None:
+    changed(tree, CASES["times in microseconds"][0])
+    text = run("doctor", tree).output
+    assert "4. logs: 10 to do" in text
+    assert "everything else: done" in text
