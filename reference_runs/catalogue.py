@@ -104,10 +104,10 @@ def find(name: str) -> Benchmark:
         raise UnknownBenchmark(f"no bundled trainer is named {name}; {hint}")
     # Config modules import no torch, so listing and dry logs work without it
     module = import_module(f"{package_of(name)}.config")
-    for each in module.BENCHMARKS:
-        if each.name == name:
-            found: Benchmark = each
-            return found
+    for candidate in module.BENCHMARKS:
+        if candidate.name == name:
+            benchmark: Benchmark = candidate
+            return benchmark
     raise UnknownBenchmark(f"{module.__name__} has no benchmark named {name}")
 
 
@@ -117,14 +117,14 @@ def task_of(name: str) -> type[Task[Any]]:
     Raises TorchMissing without torch, IncompleteTrainer if the class lacks a method.
     """
     need_torch()
-    found: type[Task[Any]] = import_module(f"{package_of(name)}.train").TASK
-    if missing := sorted(found.__abstractmethods__):
+    trainer: type[Task[Any]] = import_module(f"{package_of(name)}.train").TASK
+    if missing := sorted(trainer.__abstractmethods__):
         plural = "s" if len(missing) > 1 else ""
         raise IncompleteTrainer(
-            f"{found.__module__}.{found.__qualname__} does not define the method{plural} "
+            f"{trainer.__module__}.{trainer.__qualname__} does not define the method{plural} "
             f"{', '.join(missing)}; every trainer must"
         )
-    return found
+    return trainer
 
 
 def need_torch() -> None:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def mapped_array(path: Path) -> NDArray[Any]:
     """A .npy file, mapped into memory; raises DataMissing if it is not one."""
     try:
-        found: NDArray[Any] = np.load(path, mmap_mode="r")
+        array: NDArray[Any] = np.load(path, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
         raise DataMissing(f"{path} cannot be read as an array: {error}") from None
-    return found
+    return array
 
 
 def saved_tensors(path: Path, what: str, mapped: bool = False) -> Any:

@@ -83,7 +83,7 @@ def run_request(
 def _check_mesh(request: RunRequest, mesh: Mesh) -> None:
     """Raise RunFault if the run cannot be divided along the mesh; no process has started yet."""
     setting = request.setting
-    for option, given, reason in (
+    for option, chosen, reason in (
         ("--shard", setting.shard, "fsdp already shards the optimizer state with the weights"),
         ("--compile", setting.compile, "communication within the model cannot be compiled"),
         ("--precision fp16", setting.precision == "fp16", "ranks cannot share a loss scale"),
@@ -93,7 +93,7 @@ def _check_mesh(request: RunRequest, mesh: Mesh) -> None:
             "8-bit layers cannot be divided",
         ),
     ):
-        if given:
+        if chosen:
             raise RunFault(f"--mesh cannot be combined with {option}: {reason}")
     check(mesh, request.benchmark.axes, request.config())
     if setting.checkpoint is not None and setting.checkpoint.is_file():

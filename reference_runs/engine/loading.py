@@ -36,7 +36,7 @@ class Loader:
 
     def batches(self, indices: Iterable[Sequence[int]], epoch: int = 0) -> Iterator[Any]:
         """The batches of an epoch, by the indices of each; raises DataMissing."""
-        self._orders.coming = (_Order(epoch, each) for each in indices)
+        self._orders.coming = (_Order(epoch, batch_indices) for batch_indices in indices)
         for batch in self._loader:
             if isinstance(batch, _Fault):
                 raise DataMissing(batch.text)

@@ -89,13 +89,13 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
             with log.block(**block_at(config, setting, first, last)):
                 mean_loss = train_block(stepper, log, (first, last), watch)
                 trained_ms = time.time_ns() // 1_000_000
-            at = position(config, setting, last)
+            metadata = position(config, setting, last)
             # No rule has this key, but submitters report such values under it
             log.event("tracked_stats", {"train_loss": mean_loss}, metadata={"step": last})
-            with log.evaluation(**at):
+            with log.evaluation(**metadata):
                 quality = stepper.evaluate()
                 check_finite(quality, f"the {config.metric}", last)
-                log_quality(log, stepper.task, quality, at)
+                log_quality(log, stepper.task, quality, metadata)
             watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
                 save(stepper, setting.checkpoint, last)
@@ -115,26 +115,26 @@ def open_data(task: Task[Any], log: Logger) -> None:
     # Timed, as HPC rounds before 3.0 require
     task.stage(log)
     task.open_data()
-    wanted, found = task.config, task.samples()
-    if task.saved_samples not in (None, found):
+    wanted, counts = task.config, task.samples()
+    if task.saved_samples not in (None, counts):
         raise DataMissing(
-            f"--resume: the data have {found[0]} training and {found[1]} evaluation samples; when"
+            f"--resume: the data have {counts[0]} training and {counts[1]} evaluation samples; when"
             f" the checkpoint was written, {task.saved_samples[0]} and {task.saved_samples[1]}"
         )
-    if found != (wanted.train_samples, wanted.eval_samples):
-        task.config = _of_another_size(task, *found)
+    if counts != (wanted.train_samples, wanted.eval_samples):
+        task.config = _of_another_size(task, *counts)
     task.config.check_filled()
     # The log of a resumed run already has them
     if task.setting.resume:
         return
     # After run_start, as in many published logs; the rules do not fix the position
-    log.event(keys.TRAIN_SAMPLES, found[0])
-    log.event(keys.EVAL_SAMPLES, found[1])
-    if not _fits(wanted, *found):
+    log.event(keys.TRAIN_SAMPLES, counts[0])
+    log.event(keys.EVAL_SAMPLES, counts[1])
+    if not _fits(wanted, *counts):
         least = "at least " if wanted.samples_are_least else ""
         log.event(
             NOTE,
-            f"--allow-subset: the dataset contains {found[0]} training and {found[1]} evaluation"
+            f"--allow-subset: the dataset contains {counts[0]} training and {counts[1]} evaluation"
             f" samples; the benchmark's {least}{wanted.train_samples} and {wanted.eval_samples}",
         )
 
@@ -236,9 +236,9 @@ def check_finite(value: float, name: str, step: int) -> None:
         raise RunAborted(f"{name} is {value} at step {step}: training has diverged")
 
 
-def log_quality(log: Logger, task: Task[Any], quality: float, at: Mapping[str, Any]) -> None:
+def log_quality(log: Logger, task: Task[Any], quality: float, metadata: Mapping[str, Any]) -> None:
     """Log the quality at a position in training, under the keys of the rules."""
     config, setting = task.config, task.setting
     unit = config.quality_in(setting.round, quality)
     for key, value, more in config.quality_records(unit, setting.division):
-        log.event(key, value, {**at, **more})
+        log.event(key, value, {**metadata, **more})

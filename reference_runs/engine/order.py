@@ -30,18 +30,18 @@ class Permutation(Sequence[int]):
         return self._count
 
     @overload
-    def __getitem__(self, at: int) -> int: ...
+    def __getitem__(self, index: int) -> int: ...
 
     @overload
-    def __getitem__(self, at: slice) -> Any: ...
+    def __getitem__(self, index: slice) -> Any: ...
 
-    def __getitem__(self, at: int | slice) -> Any:
-        found = self._enciphered(_places(self._count, at))
-        beyond = np.flatnonzero(found >= self._count)
+    def __getitem__(self, index: int | slice) -> Any:
+        positions = self._enciphered(_places(self._count, index))
+        beyond = np.flatnonzero(positions >= self._count)
         while len(beyond):
-            found[beyond] = self._enciphered(found[beyond])
-            beyond = beyond[found[beyond] >= self._count]
-        return found.astype(np.int64) if isinstance(at, slice) else int(found[0])
+            positions[beyond] = self._enciphered(positions[beyond])
+            beyond = beyond[positions[beyond] >= self._count]
+        return positions.astype(np.int64) if isinstance(index, slice) else int(positions[0])
 
     def _enciphered(self, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
         left, right = number >> self._half, number & self._mask
@@ -50,8 +50,8 @@ class Permutation(Sequence[int]):
         return (left << self._half) | right
 
 
-def _places(count: int, at: int | slice) -> NDArray[np.uint64]:
-    chosen = range(count)[at]
+def _places(count: int, index: int | slice) -> NDArray[np.uint64]:
+    chosen = range(count)[index]
     return np.array([chosen] if isinstance(chosen, int) else chosen, dtype=np.uint64)
 
 

@@ -54,8 +54,8 @@ def block_at(config: Config, setting: Setting, first: int, last: int) -> dict[st
             count = -(-last // config.steps_per_epoch) - begin
             return {"first_epoch_num": begin + 1, "epoch_count": count}
         case Unit.FRACTIONS | Unit.FRACTIONS_FROM_ONE as unit:
-            whole, one = config.train_samples, unit is Unit.FRACTIONS_FROM_ONE
-            return {"first_epoch_num": samples / whole + one, "epoch_count": length / whole}
+            whole, offset = config.train_samples, unit is Unit.FRACTIONS_FROM_ONE
+            return {"first_epoch_num": samples / whole + offset, "epoch_count": length / whole}
         case Unit.SAMPLES_AS_EPOCHS:
             size = config.sample_size
             return {"first_epoch_num": samples * size, "epoch_count": length * size}

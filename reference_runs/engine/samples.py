@@ -18,20 +18,20 @@ class DatasetSize:
     more_training: bool = False
     """Whether larger training data is allowed; all of it is used then."""
 
-    def check_training(self, where: object, found: int, what: str) -> None:
+    def check_training(self, where: object, count: int, what: str) -> None:
         """Raise DataMissing if the training data have an unacceptable size."""
-        if self.more_training and found >= self.training:
+        if self.more_training and count >= self.training:
             return
         least = "at least " if self.more_training else ""
-        self._check(where, found, what, (self.training, least))
+        self._check(where, count, what, (self.training, least))
 
-    def check_evaluation(self, where: object, found: int, what: str) -> None:
+    def check_evaluation(self, where: object, count: int, what: str) -> None:
         """Raise DataMissing if the evaluation data have an unacceptable size."""
-        self._check(where, found, what, (self.evaluation, ""))
+        self._check(where, count, what, (self.evaluation, ""))
 
-    def _check(self, where: object, found: int, what: str, limit: tuple[int, str]) -> None:
+    def _check(self, where: object, count: int, what: str, limit: tuple[int, str]) -> None:
         wanted, least = limit
-        if found == wanted or (found > 0 and not self.exactly):
+        if count == wanted or (count > 0 and not self.exactly):
             return
-        hint = "; --allow-subset accepts this size in the open division" if found else ""
-        raise DataMissing(f"{where} contains {found} {what}; expected {least}{wanted}{hint}")
+        hint = "; --allow-subset accepts this size in the open division" if count else ""
+        raise DataMissing(f"{where} contains {count} {what}; expected {least}{wanted}{hint}")

@@ -31,5 +31,5 @@ def _of_processor() -> float | None:
         text = _LISTED.read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
-    found = [float(each) for each in _MHZ.findall(text)]
-    return max(found, default=None)
+    clocks = [float(match) for match in _MHZ.findall(text)]
+    return max(clocks, default=None)

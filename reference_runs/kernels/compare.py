@@ -32,7 +32,7 @@ def entry_of(name: str, run: KernelRun) -> DeviceTimes:
     return DeviceTimes(
         name=name,
         precision=run.precision,
-        ms={each.problem: each.timing.median_ms for each in run.kernels if each.timing},
+        ms={kernel.problem: kernel.timing.median_ms for kernel in run.kernels if kernel.timing},
         notes=(*(f"{name}: {note}" for note in run.notes), *cut),
     )
 
@@ -84,7 +84,7 @@ def _summary(entries: Sequence[DeviceTimes]) -> Iterator[Row]:
     parts = sorted({part_of(problem) for entry in entries for problem in entry.ms})
     for part in parts:
         own = [{p: ms for p, ms in entry.ms.items() if part_of(p) == part} for entry in entries]
-        common = [p for p in next(filter(None, own)) if all(p in each for each in own if each)]
+        common = [p for p in next(filter(None, own)) if all(p in times for times in own if times)]
         for entry, ms in zip(entries, own, strict=True):
             if not ms:
                 continue

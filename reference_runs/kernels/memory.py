@@ -30,7 +30,7 @@ def available(device: torch.device) -> float | None:
     if device.type == "mps":
         limit = torch.mps.recommended_max_memory()
         return float(limit - torch.mps.driver_allocated_memory())
-    known = [each for each in (_of_machine(), _of_group()) if each is not None]
+    known = [free for free in (_of_machine(), _of_group()) if free is not None]
     return min(known, default=None)
 
 

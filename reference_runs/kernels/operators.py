@@ -87,8 +87,8 @@ def _forward(args: Any, out: Any) -> tuple[float, Sides]:
 
 
 def _backward(args: Any) -> tuple[float, Sides]:
-    given, images, filters, transposed, mask = args[0], args[1], args[2], args[7], args[10]
-    once = _of_window(images if transposed else given, filters)
+    gradient, images, filters, transposed, mask = args[0], args[1], args[2], args[7], args[10]
+    once = _of_window(images if transposed else gradient, filters)
     sides = _window(images, filters, args[4], args[5])
     # Each requested gradient, except the bias's, costs as much as the forward pass
     wanted = {"backward_inputs": int(mask[0]), "backward_weights": int(mask[1])}
@@ -104,11 +104,11 @@ def _of_window(places: Any, filters: Any) -> float:
 def _window(images: Any, filters: Any, stride: Any, padding: Any) -> Sides:
     names = ("d", "h", "w")[3 - (len(images.shape) - 2) :]
     sides = {"n": images.shape[0], "c": images.shape[1], "k": filters.shape[0]}
-    for at, name in enumerate(names):
-        sides[name] = images.shape[2 + at]
-        sides[f"filter_{name}"] = filters.shape[2 + at]
-        sides[f"{name}stride"] = stride[at] if len(stride) > 1 else stride[0]
-        sides[f"pad_{name}"] = padding[at] if len(padding) > 1 else padding[0]
+    for axis, name in enumerate(names):
+        sides[name] = images.shape[2 + axis]
+        sides[f"filter_{name}"] = filters.shape[2 + axis]
+        sides[f"{name}stride"] = stride[axis] if len(stride) > 1 else stride[0]
+        sides[f"pad_{name}"] = padding[axis] if len(padding) > 1 else padding[0]
     return sides
 
 

@@ -85,7 +85,7 @@ class Recorded:
         held: list[Any] = []
 
         def restore() -> None:
-            held[:] = [tree_map(lambda each: _made(each, place), self.given, is_leaf=_is_shape)]
+            held[:] = [tree_map(lambda leaf: _made(leaf, place), self.given, is_leaf=_is_shape)]
 
         restore()
         function = self.function
@@ -131,12 +131,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if name.startswith((_MARKS, *_SILENT)):
             return call(func, args, kwargs)
         # Read before the call, which may change them
-        given = args, kwargs
-        kept = tree_map(_shaped, given)
-        parts = self._tape.parts(given) if self._tape else None
+        inputs = args, kwargs
+        kept = tree_map(_shaped, inputs)
+        parts = self._tape.parts(inputs) if self._tape else None
         out = call(func, args, kwargs)
-        if _works(func, given, out):
-            problem = self._note(func, name, kept, (given, out))
+        if _works(func, inputs, out):
+            problem = self._note(func, name, kept, (inputs, out))
             if self._tape:
                 self._tape.add(problem, func, parts, out)
         return out
@@ -148,7 +148,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if key not in self.found:
             (args, _), out = called
             flop, sides = described(name, args, out)
-            size = float(sum(size_of(each) for each in tensors_in(called)))
+            size = float(sum(size_of(tensor) for tensor in tensors_in(called)))
             problem = Call(kind, name, text, flop, size, tuple(sides.items()))
             self.found[key] = Recorded(problem, func, kept)
         self.found[key].count += 1
@@ -184,12 +184,12 @@ def _shaped(value: Any) -> Any:
     )
 
 
-def _works(func: Any, given: Any, out: Any) -> bool:
+def _works(func: Any, inputs: Any, out: Any) -> bool:
     """Whether an operator does more than return a view of its inputs."""
     if func._schema.is_mutable:
         return True
-    known = {storage_of(each) for each in tensors_in(given)}
-    return any(storage_of(each) not in known for each in tensors_in(out))
+    known = {storage_of(tensor) for tensor in tensors_in(inputs)}
+    return any(storage_of(tensor) not in known for tensor in tensors_in(out))
 
 
 def _text(kept: Any) -> str:
@@ -209,5 +209,5 @@ def _word(value: Any) -> str:
 
 
 def _contiguous(sides: tuple[int, ...]) -> tuple[int, ...]:
-    steps = [math.prod(max(n, 1) for n in sides[at + 1 :]) for at in range(len(sides))]
+    steps = [math.prod(max(n, 1) for n in sides[axis + 1 :]) for axis in range(len(sides))]
     return tuple(steps)

@@ -41,10 +41,10 @@ def sheet(name: str) -> DeviceTimes:
         near = get_close_matches(known, names(), 1)
         hint = f"did you mean {near[0]}" if near else "see podium kernels compare --list"
         raise RunFault(f"neither a file nor a public sheet is named {name}; {hint}")
-    found = plain("sheets.json")[known]
+    tables = plain("sheets.json")[known]
     times: dict[Problem, list[float]] = {}
     for kind, read in _READERS.items():
-        for problem, ms in read(found[kind]) if kind in found else ():
+        for problem, ms in read(tables[kind]) if kind in tables else ():
             # N/A in the sheet
             if ms:
                 times.setdefault(problem, []).append(ms)
@@ -52,36 +52,36 @@ def sheet(name: str) -> DeviceTimes:
     return DeviceTimes(
         name=known,
         precision=precision,
-        ms={problem: sum(each) / len(each) for problem, each in times.items()},
-        notes=tuple(_notes(device, found)),
+        ms={problem: sum(values) / len(values) for problem, values in times.items()},
+        notes=tuple(_notes(device, tables)),
     )
 
 
-def _gemms(found: Mapping[str, Any]) -> Times:
+def _gemms(table: Mapping[str, Any]) -> Times:
     listed = rows("gemm", "training")
-    for at, ms in enumerate(found["ms"]):
-        m, n, k, a_t, b_t = found.get("other", {}).get(str(at), listed[at])
+    for index, ms in enumerate(table["ms"]):
+        m, n, k, a_t, b_t = table.get("other", {}).get(str(index), listed[index])
         yield Gemm(m, n, SLIPPED_K.get(k, k), bool(a_t), bool(b_t)), ms
 
 
-def _convolutions(found: Mapping[str, Any]) -> Times:
-    for at, row in enumerate(rows("convolution", "training")):
+def _convolutions(table: Mapping[str, Any]) -> Times:
+    for index, row in enumerate(rows("convolution", "training")):
         for direction in TRAINED_CONVOLUTION:
-            yield replace(Convolution(*row), direction=direction), found[f"{direction}_ms"][at]
+            yield replace(Convolution(*row), direction=direction), table[f"{direction}_ms"][index]
 
 
-def _recurrents(found: Mapping[str, Any]) -> Times:
-    for at, row in enumerate(rows("recurrent", "training")):
-        yield replace(Recurrent(*row), direction="forward"), found["forward_ms"][at]
-        backward = found["backward_ms"][at]
+def _recurrents(table: Mapping[str, Any]) -> Times:
+    for index, row in enumerate(rows("recurrent", "training")):
+        yield replace(Recurrent(*row), direction="forward"), table["forward_ms"][index]
+        backward = table["backward_ms"][index]
         if backward is not None:
             # Some sheets have a separate column for the weights' gradient
-            backward += found["backward_weights_ms"][at] or 0
+            backward += table["backward_weights_ms"][index] or 0
         yield replace(Recurrent(*row), direction="backward"), backward
 
 
-def _all_reduces(found: Any) -> Times:
-    for elements, ranks, _nodes, ms, *_ in found:
+def _all_reduces(entries: Any) -> Times:
+    for elements, ranks, _nodes, ms, *_ in entries:
         yield AllReduce(SLIPPED_ELEMENTS.get(elements, elements), ranks), ms
 
 
@@ -93,13 +93,13 @@ _READERS = {
 }
 
 
-def _notes(device: str, found: Mapping[str, Any]) -> Iterator[str]:
-    others = found.get("gemm", {}).get("other", {}).values()
+def _notes(device: str, tables: Mapping[str, Any]) -> Iterator[str]:
+    others = tables.get("gemm", {}).get("other", {}).values()
     slips = sum(row[2] in SLIPPED_K for row in others)
     if slips:
         yield f"{device}: K is 1530 in {slips} rows of the sheet, read as 1536, as in the list"
     if len(others) > slips:
         yield f"{device}: {len(others) - slips} products have other dimensions than in the list"
-    if found.get("convolution", {}).get("p_q"):
-        count = len(found["convolution"]["p_q"])
+    if tables.get("convolution", {}).get("p_q"):
+        count = len(tables["convolution"]["p_q"])
         yield f"{device}: {count} rates of the sheet count half a pixel less; corrected here"

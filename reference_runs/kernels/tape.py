@@ -58,9 +58,9 @@ class Tape:
         self._held: list[Any] = []
         self._kept: dict[int, Any] = {}
 
-    def parts(self, given: Any) -> Any:
+    def parts(self, inputs: Any) -> Any:
         """Inputs with each tensor as a view of a storage; sparse tensors are unchanged."""
-        return tree_map(self._part, given)
+        return tree_map(self._part, inputs)
 
     def _part(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
@@ -81,26 +81,26 @@ class Tape:
     def add(self, kernel: Hashable, function: Any, inputs: Any, out: Any) -> None:
         """Record a finished call, with its inputs as views."""
         made = []
-        for at, each in enumerate(tensors_in(out)):
-            if each.layout is torch.strided:
-                storage = each.untyped_storage()
+        for position, tensor in enumerate(tensors_in(out)):
+            if tensor.layout is torch.strided:
+                storage = tensor.untyped_storage()
                 if storage._cdata not in self._numbers:
-                    made.append((at, self._number(storage)))
+                    made.append((position, self._number(storage)))
         self._calls.append(Played(kernel, function, inputs[0], inputs[1], tuple(made)))
 
     def finish(self) -> None:
         """Release the storages that calls created, and determine the last use of each."""
         last: dict[int | StorageView, int] = {}
-        for at, call in enumerate(self._calls):
+        for index, call in enumerate(self._calls):
             used = _parts((call.args, call.kwargs))
-            storages = [*(each.storage for each in used), *(number for _, number in call.made)]
-            last |= dict.fromkeys((*used, *storages), at)
+            storages = [*(view.storage for view in used), *(number for _, number in call.made)]
+            last |= dict.fromkeys((*used, *storages), index)
         over: list[list[int | StorageView]] = [[] for _ in self._calls]
-        for each, at in last.items():
-            if (each.storage if isinstance(each, StorageView) else each) not in self._kept:
-                over[at].append(each)
+        for item, index in last.items():
+            if (item.storage if isinstance(item, StorageView) else item) not in self._kept:
+                over[index].append(item)
         self._calls = [
-            call._replace(over=tuple(each)) for call, each in zip(self._calls, over, strict=True)
+            call._replace(over=tuple(items)) for call, items in zip(self._calls, over, strict=True)
         ]
         self._held.clear()
         self._numbers.clear()
@@ -108,13 +108,13 @@ class Tape:
     def play(self, device: torch.device) -> dict[Hashable, float]:
         """Milliseconds of all calls of each kernel in one step."""
         clock = _EventClock(device) if device.type == "cuda" else _Clock(device)
-        one = (torch.zeros(1, device=device),)
+        arguments = (torch.zeros(1, device=device),)
         for _ in range(EMPTY):
-            clock.timed(_EMPTY, torch.ops.aten.alias, one, {})
+            clock.timed(_EMPTY, torch.ops.aten.alias, arguments, {})
         self._play(clock)
         taken, calls = clock.taken(), Counter(call.kernel for call in self._calls)
         own = taken.pop(_EMPTY) / EMPTY
-        return {each: max(0.0, taken[each] - own * count) for each, count in calls.items()}
+        return {kernel: max(0.0, taken[kernel] - own * count) for kernel, count in calls.items()}
 
     def _play(self, clock: _Clock) -> None:
         """Call every operator once; the work between calls is minimal, to preserve the caches."""
@@ -123,36 +123,36 @@ class Tape:
 
         def tensor(value: Any) -> Any:
             if isinstance(value, list):
-                return [tensor(each) for each in value]
+                return [tensor(item) for item in value]
             if not isinstance(value, StorageView):
                 return value
-            found = tensors.get(value)
-            if found is None:
+            cached = tensors.get(value)
+            if cached is None:
                 storage, *place, kind = value
                 empty = torch.empty(0, dtype=kind, device=held[storage].device)
-                found = tensors[value] = empty.set_(held[storage], *place)
-            return found
+                cached = tensors[value] = empty.set_(held[storage], *place)
+            return cached
 
         with torch.no_grad():
             for call in self._calls:
-                args = [tensor(each) for each in call.args]
-                kwargs = {name: tensor(each) for name, each in call.kwargs.items()}
+                args = [tensor(argument) for argument in call.args]
+                kwargs = {name: tensor(argument) for name, argument in call.kwargs.items()}
                 out = clock.timed(call.kernel, call.function, args, kwargs)
                 if call.made:
-                    given = (out,) if isinstance(out, torch.Tensor) else tensors_in(out)
-                    for at, number in call.made:
-                        held[number] = given[at].untyped_storage()
-                    del given
+                    outputs = (out,) if isinstance(out, torch.Tensor) else tensors_in(out)
+                    for position, number in call.made:
+                        held[number] = outputs[position].untyped_storage()
+                    del outputs
                 del out, args, kwargs
-                for each in call.over:
-                    if isinstance(each, StorageView):
-                        tensors.pop(each, None)
+                for item in call.over:
+                    if isinstance(item, StorageView):
+                        tensors.pop(item, None)
                     else:
-                        del held[each]
+                        del held[item]
 
 
 def _parts(values: Any) -> list[StorageView]:
-    return [each for each in tree_leaves(values, is_leaf=_is_part) if _is_part(each)]
+    return [leaf for leaf in tree_leaves(values, is_leaf=_is_part) if _is_part(leaf)]
 
 
 def _is_part(value: Any) -> bool:

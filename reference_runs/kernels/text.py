@@ -43,7 +43,9 @@ def run_text(run: KernelRun) -> str:
     lines += ["", *_parts(run.kernels)]
     if run.step:
         lines += ["", *_shares(run)]
-    done = sorted((each for each in run.kernels if each.timing), key=lambda each: -_whole(each))
+    done = sorted(
+        (kernel for kernel in run.kernels if kernel.timing), key=lambda kernel: -_whole(kernel)
+    )
     if done:
         lines += ["", *_kernels(done, counted=run.step is not None)]
     lines += _reasons(run.kernels)
@@ -57,10 +59,10 @@ def _whole(kernel: Measured) -> float:
 
 def _parts(kernels: Sequence[Measured]) -> Iterator[str]:
     yield f"{'kind':<30}{'measured':>10}{'skipped':>9}{'failed':>8}{'TFLOP/s':>10}{'of roof':>9}"
-    for part in dict.fromkeys(part_of(each.problem) for each in kernels):
-        own = [each for each in kernels if part_of(each.problem) == part]
-        counts = [sum(each.status == word for each in own) for word in _STATUSES]
-        best = max(own, key=lambda each: each.tflops or 0)
+    for part in dict.fromkeys(part_of(kernel.problem) for kernel in kernels):
+        own = [kernel for kernel in kernels if part_of(kernel.problem) == part]
+        counts = [sum(kernel.status == word for kernel in own) for word in _STATUSES]
+        best = max(own, key=lambda kernel: kernel.tflops or 0)
         rate = f"{best.tflops:.3g}" if best.tflops else ""
         share = f"{best.flop_share:.0%}" if best.flop_share else ""
         yield f"  {part:<28}{counts[0]:>10}{counts[1]:>9}{counts[2]:>8}{rate:>10}{share:>9}"
@@ -74,10 +76,10 @@ def _shares(run: KernelRun) -> Iterator[str]:
     step = run.step
     yield f"a step: {step.ms:.3f} ms (lower quartile of {step.steps})"
     yield f"  {'kernels by kind':<28}{'calls':>8}{'ms':>10}{'of step':>9}{'alone ms':>10}"
-    for each in run.shares:
-        yield _share(each.kind, each.calls, each.ms, each.share, each.alone_ms)
+    for share in run.shares:
+        yield _share(share.kind, share.calls, share.ms, share.share, share.alone_ms)
     if run.explained is not None:
-        calls, ms, alone = (sum(getattr(each, name) for each in run.shares) for name in _SUMS)
+        calls, ms, alone = (sum(getattr(share, name) for share in run.shares) for name in _SUMS)
         yield _share("together", calls, ms, run.explained, alone)
 
 
@@ -92,18 +94,18 @@ def _kernels(done: Sequence[Measured], *, counted: bool) -> Iterator[str]:
     yield f"kernels, the longest {min(MOST, len(done))} of {len(done)} (ms of one call)"
     head = "calls" if counted else "cold"
     yield f"  {'':<{WIDEST}}{head:>8}{'ms':>10}{'+-':>5}{'GFLOP/s':>9}{'GB/s':>7}{'roof':>5}"
-    for each in done[:MOST]:
-        timing = each.timing
+    for kernel in done[:MOST]:
+        timing = kernel.timing
         assert timing is not None
         near = (timing.high_ms - timing.low_ms) / 2 / timing.median_ms
         cold = "" if timing.cold_ms is None else f"{timing.cold_ms:.3f}"
-        extra = f"{each.count:g}" if counted else cold
-        rate = "" if each.tflops is None else f"{each.tflops * 1000:.4g}"
-        flow = "" if each.gb_per_s is None else f"{each.gb_per_s:.3g}"
-        share = each.flop_share or each.bandwidth_share
+        extra = f"{kernel.count:g}" if counted else cold
+        rate = "" if kernel.tflops is None else f"{kernel.tflops * 1000:.4g}"
+        flow = "" if kernel.gb_per_s is None else f"{kernel.gb_per_s:.3g}"
+        share = kernel.flop_share or kernel.bandwidth_share
         of_roof = "" if share is None else f"{share:.0%}"
-        name = each.problem.label
-        name = name if isinstance(each.problem, Call) else f"{each.problem.kind} {name}"
+        name = kernel.problem.label
+        name = name if isinstance(kernel.problem, Call) else f"{kernel.problem.kind} {name}"
         yield (
             f"  {_cut(name):<{WIDEST}}{extra:>8}{timing.median_ms:>10.3f}{near:>5.0%}"
             f"{rate:>9}{flow:>7}{of_roof:>5}"
@@ -116,11 +118,11 @@ def _cut(text: str) -> str:
 
 def _reasons(kernels: Iterable[Measured]) -> list[str]:
     """Why kernels are not measured, each reason once."""
-    found: dict[tuple[str, str], int] = {}
-    for each in kernels:
-        if each.reason:
-            found[each.status, each.reason] = found.get((each.status, each.reason), 0) + 1
-    return ["", *(f"{count} {word}: {why}"[:80] for (word, why), count in found.items())]
+    counts: dict[tuple[str, str], int] = {}
+    for kernel in kernels:
+        if kernel.reason:
+            counts[kernel.status, kernel.reason] = counts.get((kernel.status, kernel.reason), 0) + 1
+    return ["", *(f"{count} {word}: {why}"[:80] for (word, why), count in counts.items())]
 
 
 def run_csv(run: KernelRun) -> str:
@@ -144,20 +146,20 @@ _TIMES = (
 )
 
 
-def _row(each: Measured) -> dict[str, object]:
-    plain = asdict(each)
+def _row(kernel: Measured) -> dict[str, object]:
+    plain = asdict(kernel)
     times = plain.pop("timing") or {}
     del plain["problem"]
-    head = {"kind": each.problem.kind, "kernel": each.problem.label}
+    head = {"kind": kernel.problem.kind, "kernel": kernel.problem.label}
     return {**head, **plain, **{name: times.get(name) for name in _TIMES}}
 
 
 def deepbench_text(run: KernelRun) -> str:
     """DeepBench's tables: whole microseconds, a line for each problem, directions in columns."""
     times = {
-        listed: round(each.timing.median_ms * 1000)
-        for each in run.kernels
-        if each.timing and (listed := as_listed(each.problem)) is not None
+        listed: round(kernel.timing.median_ms * 1000)
+        for kernel in run.kernels
+        if kernel.timing and (listed := as_listed(kernel.problem)) is not None
     }
     tables = (
         *_gemm_lines(times, run),
@@ -202,13 +204,13 @@ def _convolution_lines(times: Times, run: KernelRun) -> Iterator[str]:
             key = tuple(getattr(p, name) for name in _CONVOLUTION)
             own.setdefault(key, {})[p.direction] = us
     if own:
-        heads = "".join(f"{each:>9}" for each in _HEADS)
+        heads = "".join(f"{head:>9}" for head in _HEADS)
         times_of = "  fwd_time (usec)  bwd_inputs_time (usec)  bwd_params_time (usec)"
         yield f"{heads}    precision{times_of}"
-    for key, each in own.items():
+    for key, us_by_way in own.items():
         sides = "".join(f"{side:>9}" for side in key)
         ways = ("forward", "backward_inputs", "backward_weights")
-        texts = [str(each.get(way, "")) for way in ways]
+        texts = [str(us_by_way.get(way, "")) for way in ways]
         yield f"{sides}{run.precision:>13}{texts[0]:>17}{texts[1]:>24}{texts[2]:>24}".rstrip()
 
 
@@ -219,9 +221,9 @@ def _recurrent_lines(times: Times, run: KernelRun) -> Iterator[str]:
             own.setdefault((p.cell, p.hidden, p.batch, p.timesteps), {})[p.direction] = us
     if own:
         yield "    type    hidden       N  timesteps  precision  fwd_time (usec)  bwd_time (usec)"
-    for (cell, *sides), each in own.items():
+    for (cell, *sides), us_by_way in own.items():
         numbers = f"{sides[0]:>10}{sides[1]:>8}{sides[2]:>11}"
-        texts = [str(each.get(way, "")) for way in ("forward", "backward")]
+        texts = [str(us_by_way.get(way, "")) for way in ("forward", "backward")]
         yield f"{cell:>8}{numbers}{run.precision:>11}{texts[0]:>17}{texts[1]:>17}".rstrip()
 
 
@@ -234,5 +236,5 @@ def _other_lines(times: Times, run: KernelRun) -> Iterator[str]:
     sums = {p: us for p, us in times.items() if isinstance(p, AllReduce)}
     if sums:
         yield "  # of floats   ranks   bytes transferred   time (msec)"
-    for each, us in sums.items():
-        yield f"{each.elements:>13}{each.ranks:>8}{4 * each.elements:>20}{us / 1000:>14.3f}"
+    for kernel, us in sums.items():
+        yield f"{kernel.elements:>13}{kernel.ranks:>8}{4 * kernel.elements:>20}{us / 1000:>14.3f}"

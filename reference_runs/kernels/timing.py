@@ -63,26 +63,26 @@ class Stopwatch:
         )
 
     def _cold(self, kernel: Prepared, end: float) -> list[float]:
-        found: list[float] = []
-        while len(found) < COLD_CALLS and not (found and time.perf_counter() > end):
+        times: list[float] = []
+        while len(times) < COLD_CALLS and not (times and time.perf_counter() > end):
             self._evicted.add_(1)
-            found.append(self._taken(kernel, 1))
-        return found
+            times.append(self._taken(kernel, 1))
+        return times
 
     def _warm(self, kernel: Prepared, end: float, once: float) -> list[float]:
         if once < self._sample:
             # A cold call of a short kernel does not predict the time of a warm one
             once = self._taken(kernel, 10)
         together = max(1, min(1000, math.ceil(self._sample / max(once, 1e-7))))
-        found: list[float] = []
-        while len(found) < MOST:
-            found.append(self._taken(kernel, together))
+        times: list[float] = []
+        while len(times) < MOST:
+            times.append(self._taken(kernel, together))
             late = time.perf_counter() > end
-            if len(found) < (FEWEST_LATE if late else FEWEST):
+            if len(times) < (FEWEST_LATE if late else FEWEST):
                 continue
-            if late or narrow(found):
+            if late or narrow(times):
                 break
-        return found
+        return times
 
     def _taken(self, kernel: Prepared, calls: int) -> float:
         """Seconds of each of several calls."""
@@ -136,5 +136,5 @@ def narrow(samples: Sequence[float]) -> bool:
 
 
 def _mean(*values: float | None) -> float | None:
-    known = [each for each in values if each is not None]
+    known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None

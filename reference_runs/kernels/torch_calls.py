@@ -99,10 +99,10 @@ def _recurrent(problem: Recurrent, place: TensorPlace) -> Prepared:
     first = (state, state) if GATES[problem.cell] == GATES["lstm"] else state
     if problem.direction == "forward":
         return Prepared(lambda: layer(inputs, first))
-    given, _ = layer(inputs, first)
+    output, _ = layer(inputs, first)
     taken = (inputs, state, *layer.parameters())
-    ones = torch.ones_like(given)
-    return Prepared(lambda: torch.autograd.grad(given, taken, ones, retain_graph=True))
+    ones = torch.ones_like(output)
+    return Prepared(lambda: torch.autograd.grad(output, taken, ones, retain_graph=True))
 
 
 _LAYERS: dict[str, Callable[[int], nn.Module]] = {

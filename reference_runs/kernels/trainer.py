@@ -78,7 +78,7 @@ def _step(made: Measuring, tape: Tape) -> tuple[Step, dict[Hashable, float]]:
         taken += made.block(STEPS + 1)
         plays += [tape.play(device) for _ in range(PLAYS)]
     own = clock_of(device) == "processor"
-    steps = sorted(each.busy if own else each.wall for each in taken)
+    steps = sorted(step.busy if own else step.wall for step in taken)
     plays.sort(key=lambda play: sum(play.values()))
     return Step(steps=len(steps), ms=steps[len(steps) // 4]), plays[len(plays) // 4]
 
@@ -92,13 +92,17 @@ def _on_fake_tensors(request: RunRequest) -> tuple[Recorder, torch.nn.Module]:
 
 def _items(recorder: Recorder, model: torch.nn.Module, ranks: int) -> tuple[Item, ...]:
     """The kernels of a step by kind, and the gradient all-reduces of several ranks."""
-    found = [
-        Item(each.problem, each.count, each.prepared)
-        for each in sorted(recorder.found.values(), key=lambda each: _place(each.problem.kind))
+    items = [
+        Item(recorded.problem, recorded.count, recorded.prepared)
+        for recorded in sorted(
+            recorder.found.values(), key=lambda recorded: _place(recorded.problem.kind)
+        )
     ]
-    sizes = gradient_sums([each for each in model.parameters() if each.requires_grad])
+    sizes = gradient_sums(
+        [parameter for parameter in model.parameters() if parameter.requires_grad]
+    )
     sums = [AllReduce(size, ranks) for size in sizes]
-    return (*found, *(Item(each, sums.count(each)) for each in dict.fromkeys(sums)))
+    return (*items, *(Item(reduction, sums.count(reduction)) for reduction in dict.fromkeys(sums)))
 
 
 def _place(kind: Kind) -> int:
@@ -110,15 +114,15 @@ def gradient_sums(parameters: Sequence[torch.Tensor]) -> list[int]:
 
     Buckets fill from the last parameter to the first; the first is small, so that sums start early.
     """
-    found: list[int] = []
+    sums: list[int] = []
     size, held = 0, 0
-    for each in reversed(parameters):
-        held += each.numel()
-        size += each.numel() * each.element_size()
-        if size >= (BUCKET if found else FIRST_BUCKET):
-            found.append(held)
+    for parameter in reversed(parameters):
+        held += parameter.numel()
+        size += parameter.numel() * parameter.element_size()
+        if size >= (BUCKET if sums else FIRST_BUCKET):
+            sums.append(held)
             size = held = 0
-    return [*found, held] if held else found
+    return [*sums, held] if held else sums
 
 
 def explained(run: KernelRun, recording: Recording) -> KernelRun:
@@ -130,23 +134,24 @@ def explained(run: KernelRun, recording: Recording) -> KernelRun:
     if step is None:
         return run
     kernels = tuple(
-        replace(each, in_step_ms=recording.in_step_ms.get(each.problem)) for each in run.kernels
+        replace(kernel, in_step_ms=recording.in_step_ms.get(kernel.problem))
+        for kernel in run.kernels
     )
-    inside = [each for each in kernels if each.problem.kind != "all_reduce"]
+    inside = [kernel for kernel in kernels if kernel.problem.kind != "all_reduce"]
     shares = tuple(
-        _share([each for each in inside if each.problem.kind == kind], kind, step.ms)
-        for kind in dict.fromkeys(each.problem.kind for each in inside)
+        _share([kernel for kernel in inside if kernel.problem.kind == kind], kind, step.ms)
+        for kind in dict.fromkeys(kernel.problem.kind for kernel in inside)
     )
-    together = sum(each.share for each in shares)
+    together = sum(share.share for share in shares)
     return replace(run, step=step, kernels=kernels, shares=shares, explained=together)
 
 
 def _share(kernels: Sequence[Measured], kind: Kind, whole: float) -> Share:
-    ms = sum(each.in_step_ms or 0 for each in kernels)
+    ms = sum(kernel.in_step_ms or 0 for kernel in kernels)
     return Share(
         kind=kind,
-        calls=sum(each.count for each in kernels),
+        calls=sum(kernel.count for kernel in kernels),
         ms=ms,
         share=ms / whole,
-        alone_ms=sum(each.count * each.timing.median_ms for each in kernels if each.timing),
+        alone_ms=sum(kernel.count * kernel.timing.median_ms for kernel in kernels if kernel.timing),
     )

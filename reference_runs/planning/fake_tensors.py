@@ -91,8 +91,8 @@ def call_on_fake(func: Any, args: Any, kwargs: Any) -> Any:
 
     The few real tensors are used as they are.
     """
-    tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
-    if tensors and not any(isinstance(each, FakeTensor) for each in tensors):
+    tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    if tensors and not any(isinstance(tensor, FakeTensor) for tensor in tensors):
         with unset_fake_temporarily():
             return func(*args, **kwargs)
     if func is torch.ops.aten._local_scalar_dense.default:

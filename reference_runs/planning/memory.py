@@ -56,7 +56,7 @@ def memory(request: RunRequest, world: int, rank: int = 0) -> Memory:
 
     Raises RunFault if shapes depend on data.
     """
-    return max(by_phase(request, world, rank).values(), key=lambda each: each.peak)
+    return max(by_phase(request, world, rank).values(), key=lambda usage: usage.peak)
 
 
 def by_phase(request: RunRequest, world: int, rank: int = 0) -> dict[Phase, Memory]:
@@ -97,8 +97,8 @@ def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> d
         held["buffers"] = line.note(stepper.model.buffers())
         for optimizer in stepper.optimizers:
             optimizer.register_step_pre_hook(
-                lambda each, *_: held.update(
-                    gradients=[*held.get("gradients", ()), *line.note(_gradients(each))]
+                lambda stepped, *_: held.update(
+                    gradients=[*held.get("gradients", ()), *line.note(_gradients(stepped))]
                 )
             )
         line.note(_tensors(micro[0]))
@@ -128,19 +128,19 @@ def _tensors(batch: Any) -> Iterator[Tensor]:
     elif isinstance(batch, Mapping):
         yield from _tensors([*batch.values()])
     elif isinstance(batch, Sequence) and not isinstance(batch, str):
-        for each in batch:
-            yield from _tensors(each)
+        for item in batch:
+            yield from _tensors(item)
 
 
 def _gradients(optimizer: Optimizer) -> Iterator[Tensor]:
     for group in optimizer.param_groups:
-        yield from (each.grad for each in group["params"] if each.grad is not None)
+        yield from (parameter.grad for parameter in group["params"] if parameter.grad is not None)
 
 
 def _state(optimizers: Iterable[Optimizer]) -> Iterator[Tensor]:
     for optimizer in optimizers:
         for state in optimizer.state.values():
-            yield from (each for each in state.values() if isinstance(each, torch.Tensor))
+            yield from (value for value in state.values() if isinstance(value, torch.Tensor))
 
 
 def _at_the_peak(
@@ -153,5 +153,7 @@ def _at_the_peak(
         sizes[storage] = size
     most = max(phase, key=totals.__getitem__)
     then = dict(changes[:most])
-    found = {name: sum(then.pop(each, 0) for each in {*ids}) for name, ids in held.items()}
-    return Memory(**found, activations=sum(then.values()))
+    bytes_by_kind = {
+        name: sum(then.pop(number, 0) for number in {*ids}) for name, ids in held.items()
+    }
+    return Memory(**bytes_by_kind, activations=sum(then.values()))

@@ -37,12 +37,12 @@ class Planned:
 
 
 def plan(
-    request: RunRequest, accelerators: int, bytes_each: int, said: Callable[[str], None]
+    request: RunRequest, accelerators: int, bytes_each: int, report: Callable[[str], None]
 ) -> list[Planned]:
     """The mesh of the request, or meshes of `accelerators` ranks until some fit, in search order.
 
-    `said` receives a description of each mesh in progress. Raises RunFault if the benchmark cannot
-    be divided that way, or if the shapes of a step depend on data.
+    `report` receives a description of each mesh in progress. Raises RunFault if the benchmark
+    cannot be divided that way, or if the shapes of a step depend on data.
     """
     asked = request.setting.mesh
     meshes = [asked] if asked is not None else [*_meshes(request, accelerators)]
@@ -51,22 +51,22 @@ def plan(
         raise RunFault(
             f"--accelerators: a batch of {batch} cannot be divided among {accelerators} ranks"
         )
-    found: list[Planned] = []
+    planned: list[Planned] = []
     for mesh in meshes:
-        said(str(mesh or "the whole model on each"))
+        report(str(mesh or "the whole model on each"))
         micro = _micro_batches(request, mesh, accelerators)
         with quiet():
             need = _most(_with(request, mesh, micro), mesh.world if mesh else accelerators)
-        found.append(Planned(mesh, micro, need, need.peak <= bytes_each))
-        if sum(each.fits for each in found) == ENOUGH:
+        planned.append(Planned(mesh, micro, need, need.peak <= bytes_each))
+        if sum(candidate.fits for candidate in planned) == ENOUGH:
             break
-    return found
+    return planned
 
 
 def _most(request: RunRequest, world: int) -> Memory:
     """The peak memory of the rank that needs most."""
     ranks = _unlike(request.setting.mesh, request.config())
-    return max((memory(request, world, rank) for rank in ranks), key=lambda each: each.peak)
+    return max((memory(request, world, rank) for rank in ranks), key=lambda usage: usage.peak)
 
 
 def _unlike(mesh: Mesh | None, config: Any) -> Iterator[int]:

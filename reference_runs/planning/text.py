@@ -23,28 +23,28 @@ _UNITS = {"mib": 1 << 20, "gib": GIB, "tib": 1 << 40, "mb": 10**6, "gb": 10**9, 
 
 def parse_size(text: str) -> int:
     """Bytes of a size such as 80GiB; raises RunFault."""
-    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*", text)
-    if found is None or found[2].lower() not in _UNITS or not float(found[1]):
+    match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*", text)
+    if match is None or match[2].lower() not in _UNITS or not float(match[1]):
         raise RunFault(f"--memory is {text!r}; expected a size such as 80GiB or 80GB")
-    return int(float(found[1]) * _UNITS[found[2].lower()])
+    return int(float(match[1]) * _UNITS[match[2].lower()])
 
 
 def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) -> str:
     """The table; the last lines are options for `podium run`."""
     setting = request.setting
-    wide = max(4, *(len(str(each.mesh or "none")) for each in planned))
+    wide = max(4, *(len(str(candidate.mesh or "none")) for candidate in planned))
     lines = [
         f"{request.benchmark.name} at {setting.scale} scale, {setting.precision}: memory of a rank",
         f"at the peak of {_counted(request)}, out of {_size(bytes_each)}",
         "",
         f"{'mesh':<{wide}}" + "".join(f"{name:>12}" for name in COLUMNS),
     ]
-    for each in planned:
-        cells = "".join(f"{_size(getattr(each.need, name)):>12}" for name in COLUMNS)
-        verdict = "fits" if each.fits else "too large"
-        lines.append(f"{each.mesh or 'none'!s:<{wide}}{cells}  {verdict}")
-    lines += ["", *(_options(each, request) for each in planned if each.fits)]
-    if not any(each.fits for each in planned):
+    for candidate in planned:
+        cells = "".join(f"{_size(getattr(candidate.need, name)):>12}" for name in COLUMNS)
+        verdict = "fits" if candidate.fits else "too large"
+        lines.append(f"{candidate.mesh or 'none'!s:<{wide}}{cells}  {verdict}")
+    lines += ["", *(_options(candidate, request) for candidate in planned if candidate.fits)]
+    if not any(candidate.fits for candidate in planned):
         lines.append("none fits; try more accelerators, or more and smaller micro-batches")
     lines.append("no mesh: each rank has the whole model. Not counted: memory outside of tensors")
     return "\n".join(lines)

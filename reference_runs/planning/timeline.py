@@ -37,12 +37,12 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call an operator, and record its outputs."""
         out = call_on_fake(func, args, kwargs or {})
-        self.note(each for each in tree_leaves(out) if isinstance(each, torch.Tensor))
+        self.note(output for output in tree_leaves(out) if isinstance(output, torch.Tensor))
         return out
 
     def note(self, tensors: Iterable[torch.Tensor]) -> list[int]:
         """The numbers of the storages of tensors; unknown storages are added."""
-        return [self._number(each) for tensor in tensors for each in storages(tensor)]
+        return [self._number(storage) for tensor in tensors for storage in storages(tensor)]
 
     def _number(self, storage: torch.UntypedStorage) -> int:
         key = storage._cdata

@@ -37,13 +37,13 @@ def shortened(path: Path, largest: int = LARGEST) -> int:
     texts = [len(json.dumps(event)) + 1 for event in events]
     head = len(json.dumps({**trace, "traceEvents": [], "podium_left_out": len(events)}))
     room, kept = largest - head, set()
-    for at in sorted(range(len(events)), key=lambda at: -_weight(events[at])):
-        room -= texts[at] + 1
+    for index in sorted(range(len(events)), key=lambda index: -_weight(events[index])):
+        room -= texts[index] + 1
         if room < 0:
             break
-        kept.add(at)
+        kept.add(index)
     trace["podium_left_out"] = len(events) - len(kept)
-    trace["traceEvents"] = [event for at, event in enumerate(events) if at in kept]
+    trace["traceEvents"] = [event for index, event in enumerate(events) if index in kept]
     path.write_text(json.dumps(trace), encoding="utf-8")
     return int(trace["podium_left_out"])
 

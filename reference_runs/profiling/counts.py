@@ -88,16 +88,16 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._note(func, (args, kwargs or {}), count)
         return out
 
-    def _note(self, func: Any, given: tuple[Any, Any], count: Count) -> None:
+    def _note(self, func: Any, inputs: tuple[Any, Any], count: Count) -> None:
         """Keep the sizes of a call, with which the roofs are measured."""
         if func.namespace in COLLECTIVES:
             # A collective without a tensor is a barrier, and a wait sends nothing
-            size = 0 if "wait" in func.__name__ else sum(map(size_of, tensors_in(given)))
+            size = 0 if "wait" in func.__name__ else sum(map(size_of, tensors_in(inputs)))
             self.sent += [size] if size else []
             return
         self.moved += [count.bytes] if count.bytes else []
         if count.flop:
-            made = product_of(func, given, count.flop)
+            made = product_of(func, inputs, count.flop)
             known = self.products.setdefault((str(func), made.text), made)
             known.count += 1
 
@@ -112,8 +112,8 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _made_by(self, node: Any) -> str:
         """The module whose forward pass created a node: sequence numbers ascend in that order."""
-        at = bisect_right(self._changes, node._sequence_nr(), key=lambda change: change[0])
-        return self._changes[at - 1][1] if at and node.name() != _LEAF else ""
+        position = bisect_right(self._changes, node._sequence_nr(), key=lambda change: change[0])
+        return self._changes[position - 1][1] if position and node.name() != _LEAF else ""
 
     @contextmanager
     def counting(self, model: nn.Module) -> Iterator[None]:
@@ -163,22 +163,22 @@ def optimizer_step_hooks(tell: Callable[[bool], None]) -> Iterator[None]:
 
 
 def _count(func: Any, args: Any, kwargs: Any, out: Any) -> Count:
-    taken, given = tensors_in((args, kwargs)), tensors_in(out)
+    taken, outputs = tensors_in((args, kwargs)), tensors_in(out)
     packet = func._overloadpacket
     flop, sides = described(packet._qualified_op_name, args, out)
     # torch has formulas for further operators, such as 8-bit products
     if not sides and (formula := flop_registry.get(packet)):
         flop = formula(*args, **kwargs, out_val=out)
-    known = {storage_of(each) for each in taken}
-    new = sum(size_of(each) for each in given if storage_of(each) not in known)
+    known = {storage_of(tensor) for tensor in taken}
+    new = sum(size_of(tensor) for tensor in outputs if storage_of(tensor) not in known)
     if not new and not func._schema.is_mutable:
         return Count(flop)
-    return Count(flop, sum(map(size_of, taken)) + sum(map(size_of, given)), new)
+    return Count(flop, sum(map(size_of, taken)) + sum(map(size_of, outputs)), new)
 
 
 def tensors_in(values: Any) -> list[torch.Tensor]:
     """The tensors in the inputs or outputs of an operator."""
-    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
+    return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
 
 
 def storage_of(tensor: torch.Tensor) -> int:

@@ -20,22 +20,24 @@ if TYPE_CHECKING:
 
 
 def operators_of(
-    found: RecordedKernels, counts: Mapping[OperatorCall, Count], roof: Roof | None
+    recorded: RecordedKernels, counts: Mapping[OperatorCall, Count], roof: Roof | None
 ) -> tuple[Operator, ...]:
     """Every operator that took time, the longest first; `counts` are for one step."""
-    made = [_operator(place, found, counts.get(place, Count()), roof) for place in found.kernels]
-    return tuple(sorted(made, key=lambda each: -each.ms))
+    made = [
+        _operator(place, recorded, counts.get(place, Count()), roof) for place in recorded.kernels
+    ]
+    return tuple(sorted(made, key=lambda operator: -operator.ms))
 
 
 def _operator(
-    place: OperatorCall, found: RecordedKernels, count: Count, roof: Roof | None
+    place: OperatorCall, recorded: RecordedKernels, count: Count, roof: Roof | None
 ) -> Operator:
-    steps = found.steps
+    steps = recorded.steps
     inner = [
         Kernel(name=name, ms=time / steps / 1000, calls=calls / steps)
-        for name, (time, calls) in found.kernels[place].items()
+        for name, (time, calls) in recorded.kernels[place].items()
     ]
-    ms = sum(each.ms for each in inner)
+    ms = sum(kernel.ms for kernel in inner)
     intensity = count.flop / count.bytes if count.flop and count.bytes else None
     share = None
     if roof is not None and intensity is not None and ms > 0:
@@ -45,13 +47,13 @@ def _operator(
         phase=place.phase,
         name=place.operator,
         ms=ms,
-        calls=found.calls[place] / steps,
+        calls=recorded.calls[place] / steps,
         flop=count.flop,
         bytes=count.bytes,
         allocated=count.allocated,
         intensity=intensity,
         roofline=share,
-        kernels=tuple(sorted(inner, key=lambda each: -each.ms)),
+        kernels=tuple(sorted(inner, key=lambda kernel: -kernel.ms)),
     )
 
 
@@ -59,7 +61,7 @@ def layers_of(
     model: nn.Module,
     passes: Mapping[str, Passes],
     steps: int,
-    found: RecordedKernels | None = None,
+    recorded: RecordedKernels | None = None,
     counts: Mapping[OperatorCall, Count] | None = None,
 ) -> tuple[Layer, ...]:
     """Every module that ran, in the model's order, with available figures of the deeper levels."""
@@ -69,7 +71,7 @@ def layers_of(
             for name in _above(place.module):
                 sums[name] = sums[name].plus(count)
     times: dict[str, float] = defaultdict(float)
-    for place, kernels in (found.kernels if found else {}).items():
+    for place, kernels in (recorded.kernels if recorded else {}).items():
         if place.phase in ("forward", "backward"):
             for name in _above(place.module):
                 times[name] += sum(time for time, _ in kernels.values())
@@ -80,11 +82,11 @@ def layers_of(
             forward_ms=passes[name].forward / steps * 1000,
             backward_ms=passes[name].backward / steps * 1000,
             calls=passes[name].calls / steps,
-            parameters=sum(each.numel() for each in module.parameters()),
+            parameters=sum(parameter.numel() for parameter in module.parameters()),
             flop=sums[name].flop,
             bytes=sums[name].bytes,
             allocated=sums[name].allocated,
-            kernel_ms=times[name] / found.steps / 1000 if found else 0,
+            kernel_ms=times[name] / recorded.steps / 1000 if recorded else 0,
         )
         for name, module in model.named_modules()
         if name in passes
@@ -99,22 +101,22 @@ def _above(name: str) -> Iterator[str]:
     yield ""
 
 
-def parts_of(found: RecordedKernels) -> tuple[StepPart, ...]:
+def parts_of(recorded: RecordedKernels) -> tuple[StepPart, ...]:
     """The parts of the recorded steps, on the CPU or the accelerator."""
     own: dict[str, float] = {
-        name: time for name, time in found.phases.items() if name != "communication"
+        name: time for name, time in recorded.phases.items() if name != "communication"
     }
     named = {
         **own,
-        "host-to-device copy": found.to_device,
-        "communication, exposed": found.exposed,
-        "communication, overlapped": found.overlapped,
+        "host-to-device copy": recorded.to_device,
+        "communication, exposed": recorded.exposed,
+        "communication, overlapped": recorded.overlapped,
     }
     # A copy is also counted in its phase, and overlapped communication adds no time
-    idle = found.wall - sum(own.values()) - found.exposed
+    idle = recorded.wall - sum(own.values()) - recorded.exposed
     named["between operators"] = max(0.0, idle)
     return tuple(
-        StepPart(name=name, ms=time / found.steps / 1000)
+        StepPart(name=name, ms=time / recorded.steps / 1000)
         for name, time in named.items()
         if time > 0
     )
@@ -124,14 +126,14 @@ GAP = 1 / 500
 """Fraction of a step: closer stretches are merged, since a picture shows no more detail."""
 
 
-def timeline_of(found: RecordedKernels) -> tuple[Stretch, ...]:
+def timeline_of(recorded: RecordedKernels) -> tuple[Stretch, ...]:
     """The phases of each recorded step over time, in lanes ordered by their beginnings."""
     made: list[Stretch] = []
-    for step, (begin, end) in enumerate(sorted(found.windows)):
+    for step, (begin, end) in enumerate(sorted(recorded.windows)):
         gap = (end - begin) * GAP
         inside = {
             lane: [(max(a, begin), min(b, end)) for a, b in spans if a < end and b > begin]
-            for lane, spans in found.lanes.items()
+            for lane, spans in recorded.lanes.items()
         }
         for lane, spans in sorted(inside.items(), key=lambda item: min(item[1], default=(end, 0))):
             for a, b in union((a, b + gap) for a, b in spans):

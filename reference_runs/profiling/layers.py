@@ -87,7 +87,7 @@ class LayerClock:
 
         if outputs:
             # A tensor that a module passes through would end its backward pass before it begins
-            own = [each for each in inputs if all(each is not other for other in outputs)]
+            own = [tensor for tensor in inputs if all(tensor is not other for other in outputs)]
             inputs = own
             register_multi_grad_hook(outputs, begin, mode="any")
             if inputs:
@@ -109,7 +109,7 @@ class LayerClock:
 
 def _with_gradients(values: Any) -> list[torch.Tensor]:
     return [
-        each
-        for each in tree_leaves(values)
-        if isinstance(each, torch.Tensor) and each.requires_grad
+        value
+        for value in tree_leaves(values)
+        if isinstance(value, torch.Tensor) and value.requires_grad
     ]

@@ -84,7 +84,7 @@ class Measuring:
         known.steps += steps
         # If the CPU does the work, use its CPU time, which excludes other processes
         cuda = self.stepper.task.device.type == "cuda"
-        known.turns.append([each.wall if cuda else each.busy for each in steps])
+        known.turns.append([step.wall if cuda else step.busy for step in steps])
 
     def bare(self) -> None:
         """Steps without measurement."""
@@ -100,9 +100,9 @@ class Measuring:
     def evaluation(self) -> None:
         """One evaluation with the log of a run."""
         config, setting = self.stepper.task.config, self.stepper.task.setting
-        at = position(config, setting, self.done)
-        with self.sampled(), self.log.evaluation(**at):
-            log_quality(self.log, self.stepper.task, self.stepper.evaluate(), at)
+        metadata = position(config, setting, self.done)
+        with self.sampled(), self.log.evaluation(**metadata):
+            log_quality(self.log, self.stepper.task, self.stepper.evaluate(), metadata)
 
     def layers(self, clock: LayerClock) -> None:
         """Steps with each module timed."""
@@ -123,7 +123,7 @@ class Measuring:
     def processors(self) -> float:
         """The average number of busy CPUs of this process in the steps of the run level."""
         steps = self.times["run"].steps
-        return sum(each.busy for each in steps) / sum(each.wall for each in steps)
+        return sum(step.busy for step in steps) / sum(step.wall for step in steps)
 
     def counts(self) -> Counter:
         """One step with every operator counted, untimed."""
@@ -140,7 +140,7 @@ class Measuring:
         return tuple(
             LevelCost(
                 level=level,
-                step_ms=statistics.median(each.wall for each in times.steps),
+                step_ms=statistics.median(step.wall for step in times.steps),
                 steps=len(times.steps),
                 overhead=_low(times.turns) / _low(bare) - 1,
                 noise=noise,

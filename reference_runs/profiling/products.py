@@ -39,13 +39,13 @@ class Product:
 
     def call(self, device: torch.device) -> Any:
         """A function that runs the operator on new tensors."""
-        args, kwargs = tree_map(lambda each: _made(each, device), self.given, is_leaf=_is_like)
+        args, kwargs = tree_map(lambda leaf: _made(leaf, device), self.given, is_leaf=_is_like)
         return lambda: self.function(*args, **kwargs)
 
 
-def product_of(function: Any, given: Any, flop: float) -> Product:
+def product_of(function: Any, inputs: Any, flop: float) -> Product:
     """The product of an operator call, without its tensors."""
-    return Product(function, tree_map(_like, given), flop)
+    return Product(function, tree_map(_like, inputs), flop)
 
 
 def _is_like(value: Any) -> bool:

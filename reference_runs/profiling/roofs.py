@@ -64,22 +64,22 @@ def measured_roofs(made: Measuring, counter: Counter, step_ms: float) -> Roofs |
     ]
     if not limits:
         return None
-    longest = max(limits, key=lambda each: each.ms)
+    longest = max(limits, key=lambda limit: limit.ms)
     return Roofs(limits=tuple(limits), binds=longest.name, least_ms=longest.ms, step_ms=step_ms)
 
 
 def _computing(products: Sequence[Product], device: torch.device) -> Rate | None:
     """FLOP of a step, and FLOP/s of its products, each alone."""
-    flop = sum(each.flop * each.count for each in products)
-    largest = sorted(products, key=lambda each: -each.flop * each.count)[:MOST_PRODUCTS]
+    flop = sum(product.flop * product.count for product in products)
+    largest = sorted(products, key=lambda product: -product.flop * product.count)[:MOST_PRODUCTS]
     done, seconds = 0.0, 0.0
     with torch.no_grad():
-        for each in largest:
+        for product in largest:
             try:
-                took = _best(each.call(device), device)
+                took = _best(product.call(device), device)
             except (RuntimeError, TypeError, ValueError):
                 continue  # its integers, such as offsets of groups, are not recorded
-            done, seconds = done + each.flop * each.count, seconds + took * each.count
+            done, seconds = done + product.flop * product.count, seconds + took * product.count
     return Rate(flop, done / seconds) if seconds else None
 
 
@@ -130,13 +130,13 @@ def _reading(task: Task[Any], done: int) -> Rate | None:
 
 def bytes_in(values: Any) -> int:
     """Bytes of the tensors and arrays in batches."""
-    found = 0
-    for each in tree_leaves(values):
-        if hasattr(each, "nbytes"):
-            found += int(each.nbytes)
-        elif hasattr(each, "__dict__"):
-            found += bytes_in(vars(each))
-    return found
+    size = 0
+    for leaf in tree_leaves(values):
+        if hasattr(leaf, "nbytes"):
+            size += int(leaf.nbytes)
+        elif hasattr(leaf, "__dict__"):
+            size += bytes_in(vars(leaf))
+    return size
 
 
 def _all_reduce(sent: Sequence[int], task: Task[Any]) -> Rate | None:
@@ -152,12 +152,12 @@ def _all_reduce(sent: Sequence[int], task: Task[Any]) -> Rate | None:
 def _slowest(size: int, task: Task[Any]) -> float:
     """Seconds of one all-reduce on the slowest rank, the best of a few."""
     values = torch.zeros(max(1, size // 4), device=task.device)
-    found = []
+    times = []
     for _ in range(TRIES):
         dist.barrier()
         wait(task.device)
         begin = time.perf_counter()
         dist.all_reduce(values)
         wait(task.device)
-        found.append(time.perf_counter() - begin)
-    return float(min(map(max, zip(*task.ranks.gather(found), strict=True))))
+        times.append(time.perf_counter() - begin)
+    return float(min(map(max, zip(*task.ranks.gather(times), strict=True))))

@@ -54,12 +54,12 @@ def profile_trainer(
         if watched is not None:
             sampling = watched.sampling(made.stepper.task.device, made.log)
             made.sampled = stack.enter_context(sampling)
-        found = replace(_described(request, made), topology=wanted.topology)
-        for each in _levels(found, made, watched, wanted):
-            found = each
+        profile = replace(_described(request, made), topology=wanted.topology)
+        for extended in _levels(profile, made, watched, wanted):
+            profile = extended
             if ranks.first:
-                keep(found)
-        return found if ranks.first else None
+                keep(profile)
+        return profile if ranks.first else None
 
 
 def _levels(
@@ -88,7 +88,7 @@ def _levels(
     counter = made.counts()
     made.bare()
     recording = made.kernels(_trace(wanted.folder, made.stepper.task.ranks), counter)
-    found = recording.found
+    kernels = recording.found
     made.bare()
     device = made.stepper.task.device
     roof = measured_roof(device, profile.precision)
@@ -96,10 +96,10 @@ def _levels(
     yield replace(
         _with_trace(profile, recording.trace, made.stepper.task.ranks),
         levels=_and(profile, made),
-        layers=layers_of(made.stepper.model, passes, steps, found, counter.found),
-        operators=operators_of(found, counter.found, roof),
-        parts=parts_of(found),
-        timeline=timeline_of(found),
+        layers=layers_of(made.stepper.model, passes, steps, kernels, counter.found),
+        operators=operators_of(kernels, counter.found, roof),
+        parts=parts_of(kernels),
+        timeline=timeline_of(kernels),
         roof=roof,
         roofs=roofs,
         peak_memory=torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None,
@@ -112,19 +112,19 @@ def _with_trace(profile: Profile, trace: Trace | None, ranks: Ranks) -> Profile:
     calls = ranks.gather((ranks.number, calls_of(trace) if trace else {}))
     if trace is None:
         return profile
-    found = analyzed(trace)
+    analysis = analyzed(trace)
     return replace(
         profile,
-        idle=found.idle,
-        critical=found.critical,
-        path=found.path,
-        launches=found.launches,
+        idle=analysis.idle,
+        critical=analysis.critical,
+        path=analysis.path,
+        launches=analysis.launches,
         collectives=collectives_of(calls),
     )
 
 
 def _step_ms(profile: Profile) -> float:
-    return next(each.step_ms for each in profile.levels if each.level == "run")
+    return next(level.step_ms for level in profile.levels if level.level == "run")
 
 
 def _run_level(
@@ -136,7 +136,7 @@ def _run_level(
     profile = replace(
         profile,
         levels=made.costs(),
-        steps_ms=tuple(each.wall for each in made.times["run"].steps),
+        steps_ms=tuple(step.wall for step in made.times["run"].steps),
         processors=tuple(processors),
         complete=wanted.deepest == "run",
     )

@@ -11,13 +11,13 @@ Span = tuple[float, float]
 
 def union(spans: Iterable[Span]) -> list[Span]:
     """The same time as disjoint, ordered spans."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for begin, end in sorted(spans):
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
-            found.append((begin, end))
-    return found
+            merged.append((begin, end))
+    return merged
 
 
 def total(spans: Iterable[Span]) -> float:
@@ -27,15 +27,15 @@ def total(spans: Iterable[Span]) -> float:
 
 def overlap(first: Sequence[Span], second: Sequence[Span]) -> float:
     """The length of the intersection of two unions."""
-    found, a, b = 0.0, 0, 0
+    length, a, b = 0.0, 0, 0
     while a < len(first) and b < len(second):
         begin, end = max(first[a][0], second[b][0]), min(first[a][1], second[b][1])
-        found += max(0.0, end - begin)
+        length += max(0.0, end - begin)
         if first[a][1] < second[b][1]:
             a += 1
         else:
             b += 1
-    return found
+    return length
 
 
 def inside(spans: Sequence[Span], window: Span) -> list[Span]:
@@ -48,9 +48,9 @@ def inside(spans: Sequence[Span], window: Span) -> list[Span]:
 
 def gaps(spans: Sequence[Span], window: Span) -> list[Span]:
     """The window without the spans of a union."""
-    found, at = [], window[0]
+    uncovered, position = [], window[0]
     for begin, end in inside(spans, window):
-        if begin > at:
-            found.append((at, begin))
-        at = end
-    return [*found, (at, window[1])] if at < window[1] else found
+        if begin > position:
+            uncovered.append((position, begin))
+        position = end
+    return [*uncovered, (position, window[1])] if position < window[1] else uncovered

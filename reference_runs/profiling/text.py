@@ -60,13 +60,15 @@ def profile_text(profile: Profile) -> str:
         "",
         "level        ms per step  overhead     noise   steps",
     ]
-    for each in profile.levels:
-        over = "" if each.level == "bare" else f"{each.overhead:+.1%}"
-        noise = "" if each.noise is None or not over else f"{each.noise:.1%}"
-        lines.append(f"  {each.level:<12}{each.step_ms:>10.3f}{over:>10}{noise:>10}{each.steps:>8}")
+    for level in profile.levels:
+        over = "" if level.level == "bare" else f"{level.overhead:+.1%}"
+        noise = "" if level.noise is None or not over else f"{level.noise:.1%}"
+        lines.append(
+            f"  {level.level:<12}{level.step_ms:>10.3f}{over:>10}{noise:>10}{level.steps:>8}"
+        )
     if profile.usage:
         lines += ["", *usage_lines(profile.usage)]
-    lines += [f"note: {each}" for each in profile.notes]
+    lines += [f"note: {note}" for note in profile.notes]
     if profile.layers:
         lines += ["", *layer_lines(profile.layers)]
     if profile.operators:
@@ -83,7 +85,7 @@ def profile_text(profile: Profile) -> str:
 
 def topology_lines(topology: Sequence[DeviceLink]) -> Iterator[str]:
     """The number of pairs of accelerators with each kind of link."""
-    pairs = Counter(each.link for each in topology)
+    pairs = Counter(pair.link for pair in topology)
     if pairs:
         kinds = ", ".join(f"{link} x{count}" for link, count in pairs.most_common())
         yield f"links between pairs of accelerators: {kinds}"
@@ -91,11 +93,11 @@ def topology_lines(topology: Sequence[DeviceLink]) -> Iterator[str]:
 
 def usage_lines(usage: Sequence[Usage]) -> Iterator[str]:
     """Utilization in the intervals of the log: mean and peak."""
-    rows = [(_figures(each), each.end_ms - each.begin_ms) for each in usage]
+    rows = [(_figures(interval), interval.end_ms - interval.begin_ms) for interval in usage]
     yield f"{'utilization of the machine during the log':<44}{'mean':>10}{'most':>10}"
     for figure, (name, factor) in FIGURES.items():
-        found = ((row.get(figure), length) for row, length in rows)
-        known = [(value * factor, length) for value, length in found if value is not None]
+        figures = ((row.get(figure), length) for row, length in rows)
+        known = [(value * factor, length) for value, length in figures if value is not None]
         if known and any(value for value, _ in known):
             mean = sum(value * ms for value, ms in known) / (sum(ms for _, ms in known) or 1)
             yield f"  {name:<42}{mean:>10.4g}{max(value for value, _ in known):>10.4g}"
@@ -110,28 +112,28 @@ def layer_lines(layers: Sequence[Layer]) -> Iterator[str]:
     """Modules with the time of their passes, including submodules."""
     yield "layers, ms per step (a layer includes its sublayers)"
     yield f"  {'':<42}{'forward':>9}{'backward':>10}{'MFLOP':>9}{'MB':>8}"
-    for each in layers:
-        if each.name.count(".") < DEPTH:
-            name = each.name or f"({each.kind})"
+    for layer in layers:
+        if layer.name.count(".") < DEPTH:
+            name = layer.name or f"({layer.kind})"
             yield (
-                f"  {_cut(name, 41):<42}{each.forward_ms:>9.3f}{each.backward_ms:>10.3f}"
-                f"{each.flop / 1e6:>9.4g}{each.bytes / 1e6:>8.4g}"
+                f"  {_cut(name, 41):<42}{layer.forward_ms:>9.3f}{layer.backward_ms:>10.3f}"
+                f"{layer.flop / 1e6:>9.4g}{layer.bytes / 1e6:>8.4g}"
             )
 
 
 def part_lines(parts: Iterable[StepPart]) -> Iterator[str]:
     """The parts of a recorded step."""
     yield "parts of a recorded step (ms)"
-    for each in parts:
-        yield f"  {each.name:<30}{each.ms:>10.3f}"
+    for part in parts:
+        yield f"  {part.name:<30}{part.ms:>10.3f}"
 
 
 def trace_lines(profile: Profile) -> Iterator[str]:
     """Idle time by cause; the critical path and launches on a device; collectives of ranks."""
     if profile.idle:
         yield "idle time of a recorded step by cause (ms)"
-        for each in profile.idle:
-            yield f"  {each.name:<46}{each.ms:>10.3f}"
+        for cause in profile.idle:
+            yield f"  {cause.name:<46}{cause.ms:>10.3f}"
         yield ""
     # Without a device the path is the sequence of the parts
     if profile.launches:
@@ -148,13 +150,13 @@ def operator_lines(operators: Sequence[Operator]) -> Iterator[str]:
     """The longest operators, with their fraction of the roof, and their kernels."""
     yield f"operators, the longest {min(MOST, len(operators))} of {len(operators)} (per step)"
     yield f"  {'operator and module':<42}{'ms':>8}{'calls':>7}{'FLOP/B':>9}{'roof':>7}"
-    for each in operators[:MOST]:
-        intensity = "" if each.intensity is None else f"{each.intensity:.3g}"
-        roof = "" if each.roofline is None else f"{each.roofline:.0%}"
-        name = _cut(f"{each.name} {_where(each)}", 41)
-        yield f"  {name:<42}{each.ms:>8.3f}{each.calls:>7.0f}{intensity:>9}{roof:>7}"
-        for kernel in each.kernels[:2]:
-            if kernel.name != each.name and kernel.ms > each.ms / 10:
+    for operator in operators[:MOST]:
+        intensity = "" if operator.intensity is None else f"{operator.intensity:.3g}"
+        roof = "" if operator.roofline is None else f"{operator.roofline:.0%}"
+        name = _cut(f"{operator.name} {_where(operator)}", 41)
+        yield f"  {name:<42}{operator.ms:>8.3f}{operator.calls:>7.0f}{intensity:>9}{roof:>7}"
+        for kernel in operator.kernels[:2]:
+            if kernel.name != operator.name and kernel.ms > operator.ms / 10:
                 yield f"    {_cut(kernel.name, 39):<40}{kernel.ms:>8.3f}{kernel.calls:>7.0f}"
 
 
@@ -174,7 +176,7 @@ PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 
 def prefixed(value: float, unit: str) -> str:
     """A value with a decimal prefix before its unit."""
-    factor, prefix = next((each for each in PREFIXES if value >= each[0]), PREFIXES[-1])
+    factor, prefix = next((choice for choice in PREFIXES if value >= choice[0]), PREFIXES[-1])
     return f"{value / factor:.4g} {prefix}{unit}"
 
 
@@ -184,13 +186,13 @@ def roofs_lines(roofs: Roofs) -> list[str]:
         "roofs, measured at the sizes of a step",
         f"  {'':<14}{'rate':>18}{'per step':>18}{'FLOP/B':>10}{'ms':>10}{'of step':>8}",
     ]
-    for each in roofs.limits:
-        unit = "FLOP" if each.name == "computing" else "B"
-        intensity = "" if each.intensity is None else f"{each.intensity:.3g}"
+    for limit in roofs.limits:
+        unit = "FLOP" if limit.name == "computing" else "B"
+        intensity = "" if limit.intensity is None else f"{limit.intensity:.3g}"
         lines.append(
-            f"  {each.name:<14}{prefixed(each.per_s, f'{unit}/s'):>18}"
-            f"{prefixed(each.per_step, unit):>18}{intensity:>10}{each.ms:>10.4g}"
-            f"{each.ms / roofs.step_ms:>8.1%}"
+            f"  {limit.name:<14}{prefixed(limit.per_s, f'{unit}/s'):>18}"
+            f"{prefixed(limit.per_step, unit):>18}{intensity:>10}{limit.ms:>10.4g}"
+            f"{limit.ms / roofs.step_ms:>8.1%}"
         )
     share = roofs.least_ms / roofs.step_ms
     lines.append(

@@ -25,20 +25,24 @@ def traced_steps(
 ) -> Iterator[tuple[Callable[[], None], Callable[[], str]]]:
     """Yields a function to call after each step, and one that returns the tables at the end."""
     tables: list[str] = []
-    with recorded(path, device, model, lambda found: tables.append(_tables(found))) as recording:
+    with recorded(
+        path, device, model, lambda recorded_kernels: tables.append(_tables(recorded_kernels))
+    ) as recording:
         yield recording.profiler.step, lambda: "".join(tables)
 
 
-def _tables(found: RecordedKernels) -> str:
+def _tables(recording: RecordedKernels) -> str:
     kernels: dict[str, tuple[float, int]] = defaultdict(lambda: (0.0, 0))
-    for named in found.kernels.values():
+    for named in recording.kernels.values():
         for name, (time, calls) in named.items():
             kernels[name] = kernels[name][0] + time, kernels[name][1] + calls
     total = sum(time for time, _ in kernels.values())
     lines = [f"model: {total / STEPS / 1000:.2f} ms of work per step ({STEPS} steps)"]
     lines += ["", "layers, forward pass (ms per step; a layer includes its sublayers):"]
     lines += [
-        _row(name, time) for name, time in found.layers.items() if name and name.count(".") < DEPTH
+        _row(name, time)
+        for name, time in recording.layers.items()
+        if name and name.count(".") < DEPTH
     ]
     lines += ["", "kernels (ms per step, and calls in all steps):"]
     longest = sorted(kernels.items(), key=lambda item: -item[1][0])[:15]

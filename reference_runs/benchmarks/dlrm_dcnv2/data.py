@@ -42,12 +42,12 @@ class DayFiles(torch.utils.data.Dataset[Any]):
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
         """Samples by index; the indices of a batch are consecutive and may span two days."""
-        at = np.asarray(indices)
-        day_of = np.searchsorted(self.ends, at, side="right")
+        positions = np.asarray(indices)
+        day_of = np.searchsorted(self.ends, positions, side="right")
         parts = []
         for day in np.unique(day_of):
             before = 0 if day == 0 else int(self.ends[day - 1])
-            part = self.days[day].__getitems__(at[day_of == day] - before)
+            part = self.days[day].__getitems__(positions[day_of == day] - before)
             self._check(int(day), part[1])
             parts.append(part)
         dense, ids, labels = zip(*parts, strict=True)
@@ -83,18 +83,18 @@ def _day(folder: Path, day: int, config: DlrmDcnv2) -> Clicks:
             f" expected {(count, DENSE_FEATURES)}"
         )
     shapes = [table.shape for table in tables]
-    expected = [(count, each) for each in config.ids]
+    expected = [(count, bag_size) for bag_size in config.ids]
     if len(shapes) != len(expected):
         raise DataMissing(f"{path} contains {len(shapes)} tables; expected {len(expected)}")
-    for table, (found, wanted) in enumerate(zip(shapes, expected, strict=True)):
-        if found != wanted:
-            raise DataMissing(f"{path} has a table {table} of shape {found}; expected {wanted}")
+    for table, (shape, wanted) in enumerate(zip(shapes, expected, strict=True)):
+        if shape != wanted:
+            raise DataMissing(f"{path} has a table {table} of shape {shape}; expected {wanted}")
     return Clicks(dense, tables, labels)
 
 
 def _tables(path: Path) -> list[NDArray[np.int32]]:
     """The arrays 0.npy, 1.npy … of an archive, memory-mapped: NumPy itself would copy them."""
-    found: list[NDArray[np.int32]] = []
+    arrays: list[NDArray[np.int32]] = []
     with ZipFile(path) as archive, path.open("rb") as stream:
         for number in range(len(archive.namelist())):
             entry = archive.getinfo(f"{number}.npy")
@@ -109,5 +109,5 @@ def _tables(path: Path) -> list[NDArray[np.int32]]:
             shape, _, kind = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(
                 stream
             )
-            found.append(np.memmap(path, kind, "r", stream.tell(), shape))
-    return found
+            arrays.append(np.memmap(path, kind, "r", stream.tell(), shape))
+    return arrays

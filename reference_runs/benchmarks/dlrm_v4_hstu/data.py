@@ -84,7 +84,7 @@ class Days:
 
     def __init__(self, plays: Array, times: Array, first: int | None = None) -> None:
         self.plays, self._times = plays, times
-        parts = [times[at : at + PART] for at in range(0, len(times), PART)]
+        parts = [times[start : start + PART] for start in range(0, len(times), PART)]
         self._first = min(int(part.min()) for part in parts) if first is None else first
         self.sizes = np.zeros(1, np.int64)
         for part in parts:
@@ -98,11 +98,11 @@ class Days:
         # Searched each time: a list of all by day would take 18 GB in each process
         if self._known is None or self._known[0] != day:
             begin = self._first + day * DAY
-            found = []
-            for at in range(0, len(self._times), PART):
-                times = self._times[at : at + PART]
-                found.append(at + np.flatnonzero((times >= begin) & (times < begin + DAY)))
-            self._known = day, np.concatenate(found)
+            indices = []
+            for start in range(0, len(self._times), PART):
+                times = self._times[start : start + PART]
+                indices.append(start + np.flatnonzero((times >= begin) & (times < begin + DAY)))
+            self._known = day, np.concatenate(indices)
         return self._known[1]
 
 
@@ -137,15 +137,17 @@ class Plays(torch.utils.data.Dataset[Any]):
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
         """Samples by index, which are consecutive and may span two days."""
-        at = np.asarray(indices)
-        part_of = np.searchsorted(self.ends, at, side="right")
-        places = np.empty(len(at), np.int64)
+        positions = np.asarray(indices)
+        part_of = np.searchsorted(self.ends, positions, side="right")
+        places = np.empty(len(positions), np.int64)
         for part in np.unique(part_of):
             here = part_of == part
             before = 0 if part == 0 else self.ends[part - 1]
-            plays = self._days.plays[self._days.of(self.first + int(part))[at[here] - before]]
+            plays = self._days.plays[
+                self._days.of(self.first + int(part))[positions[here] - before]
+            ]
             places[here] = plays
-        labels = self._events.heard[places] if self._labels is None else self._labels[at]
+        labels = self._events.heard[places] if self._labels is None else self._labels[positions]
         return self._batch(places, labels)
 
     def _batch(self, places: Array, labels: Array) -> Batch:
@@ -186,11 +188,11 @@ class Plays(torch.utils.data.Dataset[Any]):
 
     def _history(self, place: int) -> tuple[Array, Array]:
         """The events before a play that are in its history, and their actions."""
-        events, each = self._events, self._config.history_length // POOLS
+        events, pool_size = self._events, self._config.history_length // POOLS
         begin = max(int(events.begin[events.user[place]]), place - SEARCHED)
         pools = [kind[begin:place] for kind in (events.heard, events.liked, events.skipped)]
-        near = np.unique(np.concatenate([np.flatnonzero(pool)[-each:] for pool in pools]))
-        done = sum(np.asarray(pool)[near].astype(np.int64) << at for at, pool in enumerate(pools))
+        near = np.unique(np.concatenate([np.flatnonzero(pool)[-pool_size:] for pool in pools]))
+        done = sum(np.asarray(pool)[near].astype(np.int64) << bit for bit, pool in enumerate(pools))
         return begin + near, np.asarray(done)
 
     def _contexts(self, places: Array) -> Array:
@@ -204,9 +206,9 @@ class Plays(torch.utils.data.Dataset[Any]):
             "hour": np.asarray(events.time[places]) // 3600 % 24,
             "organic": events.organic[places],
         }
-        columns = {name: np.asarray(each, np.int64) for name, each in features.items()}
+        columns = {name: np.asarray(column, np.int64) for name, column in features.items()}
         hashed = [
             crossed([columns[name] for name in names]) % np.uint64(rows)
             for names, rows in zip(CROSSES, self._config.cross_rows, strict=True)
         ]
-        return np.stack((columns["user"], *(each.astype(np.int64) for each in hashed)), -1)
+        return np.stack((columns["user"], *(cross.astype(np.int64) for cross in hashed)), -1)

@@ -35,12 +35,12 @@ def from_files(folder: Path, config: DlrmV4, expected: DatasetSize) -> tuple[Pla
             path = place / f"{COLUMNS[field]}.npy"
             raise DataMissing(f"{path} has shape {column.shape}; expected {(count,)}")
     artists, albums = (
-        _owners(folder, kind, config, at) for at, kind in ((1, "artist"), (2, "album"))
+        _owners(folder, kind, config, table) for table, kind in ((1, "artist"), (2, "album"))
     )
     begin = mapped_array(place / "user_start.npy")
     events = Events(**columns, begin=begin, artist_of=artists, album_of=albums, folder=str(place))
     plays, times = (
-        mapped_array(place / f"{each}_L4086.npy") for each in ("positions", "anchor_ts")
+        mapped_array(place / f"{stem}_L4086.npy") for stem in ("positions", "anchor_ts")
     )
     if plays.shape != times.shape or not len(plays):
         raise DataMissing(
@@ -56,13 +56,13 @@ def from_files(folder: Path, config: DlrmV4, expected: DatasetSize) -> tuple[Pla
     return training, evaluation
 
 
-def _owners(folder: Path, kind: str, config: DlrmV4, at: int) -> NDArray[np.int64]:
+def _owners(folder: Path, kind: str, config: DlrmV4, table: int) -> NDArray[np.int64]:
     """The artist or album of each item; 0 for unlisted items."""
     path = folder / "shared_metadata" / f"{kind}_item_mapping.parquet"
     items, owners = (_column(path, name) for name in ("item_id", f"{kind}_id"))
-    for name, found, rows in (("item", items, config.rows[0]), (kind, owners, config.rows[at])):
-        if len(found) and (found.min() < 0 or found.max() >= rows):
-            wrong = found.min() if found.min() < 0 else found.max()
+    for name, ids, rows in (("item", items, config.rows[0]), (kind, owners, config.rows[table])):
+        if len(ids) and (ids.min() < 0 or ids.max() >= rows):
+            wrong = ids.min() if ids.min() < 0 else ids.max()
             raise DataMissing(f"{path} contains the {name} {wrong}; expected 0 to {rows - 1}")
     owner_of = np.zeros(config.rows[0], np.int64)
     owner_of[items] = owners
@@ -78,8 +78,8 @@ def _column(path: Path, name: str) -> NDArray[Any]:
             f"{path} is in Parquet, which requires pyarrow: pip install pyarrow"
         ) from None
     try:
-        found: NDArray[Any] = pq.read_table(path, columns=[name])[name].to_numpy()
+        values: NDArray[Any] = pq.read_table(path, columns=[name])[name].to_numpy()
     except (OSError, KeyError, ValueError, ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise DataMissing(f"{path} cannot be read as a table with {name}: {reason}") from None
-    return found.astype(np.int64)
+    return values.astype(np.int64)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PRIMES = tuple(
-    np.uint64(each)
-    for each in (
+    np.uint64(prime)
+    for prime in (
         0x9E3779B185EBCA87,
         0xC2B2AE3D27D4EB4F,
         0x165667B19E3779F9,

@@ -119,7 +119,7 @@ class Layer(nn.Module):
         u, v, q, k = self.uvqk(self.norm(x_BSD)).chunk(4, dim=-1)
         u = F.silu(u)
         v_BHSE, q_BHSE, k_BHSE = (
-            each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (v, q, k)
+            projected.unflatten(-1, (self.heads, -1)).transpose(1, 2) for projected in (v, q, k)
         )
         scores_BHSS = q_BHSE @ k_BHSE.mT / math.sqrt(q_BHSE.shape[-1])
         # Divided by the maximum length, so that the length of the batch does not matter
@@ -192,15 +192,17 @@ class DlrmHstu(nn.Module):
             x_BSD = recomputed(self.recompute, layer, x_BSD)
         rows = torch.arange(len(candidate_B), device=candidate_B.device)
         listener_BD = self.asked(x_BSD[rows, CONTEXTS + candidate_B], times_BL[rows, candidate_B])
-        track = torch.cat([each[rows, candidate_B] for each in (item, artist, album)], dim=-1)
+        track = torch.cat(
+            [embedded[rows, candidate_B] for embedded in (item, artist, album)], dim=-1
+        )
         odds: Tensor = self.head(listener_BD * self.candidate(track))
         return odds.squeeze(-1)
 
     def _looked_up(self, ids: Tensor, numbers: range) -> list[Tensor]:
         """Rows of some tables: ids (B, N, T), one per table, to (B, N, W) for each."""
-        bags = [each.reshape(-1, 1) for each in ids.unbind(-1)]
-        found = self.tables(bags, numbers)
-        return [each.view(*ids.shape[:2], -1) for each in found]
+        bags = [column.reshape(-1, 1) for column in ids.unbind(-1)]
+        embedded = self.tables(bags, numbers)
+        return [rows.view(*ids.shape[:2], -1) for rows in embedded]
 
 
 def first_numbers(name: str, shape: torch.Size) -> tuple[str, float]:

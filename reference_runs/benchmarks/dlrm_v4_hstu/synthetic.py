@@ -27,10 +27,10 @@ def synthetic(config: DlrmV4) -> tuple[Plays, Plays]:
 
     The stream is the same for all seeds, like the real one.
     """
-    users, each = config.rows[3], config.eval_samples // config.rows[3]
-    # A first day of listening fills the histories, one play for every `each` events
-    before = -(-config.history_length // each)
-    events, plays = _stream(config, users, each, before + config.days + 1)
+    users, daily_plays = config.rows[3], config.eval_samples // config.rows[3]
+    # The days before the samples fill the histories, with `daily_plays` events on each
+    before = -(-config.history_length // daily_plays)
+    events, plays = _stream(config, users, daily_plays, before + config.days + 1)
     times = events.time[plays]
     samples = plays[times >= before * DAY]
     days = Days(samples, events.time[samples], first=before * DAY)
@@ -43,20 +43,20 @@ def synthetic(config: DlrmV4) -> tuple[Plays, Plays]:
     return training, Plays(events, days, range(1, 2), config)
 
 
-def _stream(config: DlrmV4, users: int, each: int, days: int) -> tuple[Events, np.ndarray]:
+def _stream(config: DlrmV4, users: int, daily_plays: int, days: int) -> tuple[Events, np.ndarray]:
     """Plays of each user on each day, with likes between them; and the indices of the plays."""
     rng = np.random.default_rng(TASK_SEED)
     items, artists, albums, _ = config.rows
     artist_of = np.arange(items) % artists
-    shape = users, days * each
+    shape = users, days * daily_plays
     item = rng.integers(0, items, shape)
     taste = rng.permuted(np.tile(np.arange(STYLES) < LIKED, (users, 1)), axis=1)
     heard = np.empty(shape, bool)
-    for at in range(shape[1]):
-        liked = taste[np.arange(users), artist_of[item[:, at]] % STYLES]
-        heard[:, at] = rng.random(users) < np.where(liked, HEARD[1], HEARD[0])
+    for column in range(shape[1]):
+        liked = taste[np.arange(users), artist_of[item[:, column]] % STYLES]
+        heard[:, column] = rng.random(users) < np.where(liked, HEARD[1], HEARD[0])
         _drift(taste, rng)
-    pause = DAY // each
+    pause = DAY // daily_plays
     time = np.arange(shape[1]) * pause + rng.integers(0, pause - 60, shape)
     likes = heard & (rng.random(shape) < LIKES)
     # Each play with a possible like after it; the likes that did not happen are then removed

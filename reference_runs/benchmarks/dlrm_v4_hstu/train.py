@@ -94,7 +94,7 @@ class PlayPrediction(Ranking[DlrmV4]):
 
     def clip(self, parameters: Sequence[nn.Parameter]) -> None:
         """Clip the norm of all gradients except those of the tables."""
-        super().clip([each for each in parameters if each not in self._tables])
+        super().clip([parameter for parameter in parameters if parameter not in self._tables])
 
     def learning_rate(self, step: int) -> float:
         """Linear warmup, then constant."""
@@ -108,7 +108,7 @@ class PlayPrediction(Ranking[DlrmV4]):
 
     def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Log odds and labels of a batch of plays."""
-        *parts, labels = (each.to(self.device, non_blocking=True) for each in batch)
+        *parts, labels = (tensor.to(self.device, non_blocking=True) for tensor in batch)
         return model(*parts).float(), labels
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:

@@ -44,16 +44,18 @@ class Pieces:
             raise DataMissing(
                 f"{path} contains {len(pieces)} pieces; expected at most {vocabulary - MARKS}"
             )
-        return cls(pieces, {piece: at for at, piece in enumerate(pieces, END + 1)}, vocabulary - 2)
+        return cls(
+            pieces, {piece: token for token, piece in enumerate(pieces, END + 1)}, vocabulary - 2
+        )
 
     def tokens(self, line: str) -> NDArray[np.int32]:
         """The ids of a line's pieces."""
-        return np.array([self.ids.get(each, self.unknown) for each in line.split()], np.int32)
+        return np.array([self.ids.get(piece, self.unknown) for piece in line.split()], np.int32)
 
     def text(self, ids: Iterable[int]) -> str:
         """The sentence of some pieces, without special tokens."""
-        places = (at - END - 1 for at in ids)
-        pieces = (self.pieces[at] for at in places if 0 <= at < len(self.pieces))
+        places = (token - END - 1 for token in ids)
+        pieces = (self.pieces[place] for place in places if 0 <= place < len(self.pieces))
         return detokenized(f"{' '.join(pieces)} ".replace("@@ ", "").strip())
 
 

@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
     def repeated(self, count: int) -> Source:
         """Repeat each sentence `count` times."""
-        return Source(*(each.repeat_interleave(count, 0) for each in self))
+        return Source(*(tensor.repeat_interleave(count, 0) for tensor in self))
 
 
 class Attention(nn.Module):
@@ -74,17 +74,17 @@ class RecurrentTranslator(nn.Module):
         """Whether sentences differ in length; not in plans, which have no values."""
         self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
         self.encoder = nn.ModuleList(
-            _lstm(2 * width if at == 1 else width, width, bound, bidirectional=at == 0)
-            for at in range(layers)
+            _lstm(2 * width if index == 1 else width, width, bound, bidirectional=index == 0)
+            for index in range(layers)
         )
         self.decoder = nn.ModuleList(
-            _lstm(width if at == 0 else 2 * width, width, bound) for at in range(layers)
+            _lstm(width if index == 0 else 2 * width, width, bound) for index in range(layers)
         )
         self.attention = Attention(width)
         self.output = nn.Linear(width, config.vocabulary)
         self.dropout = nn.Dropout(config.dropout)
         matrices = (self.attention.query, self.attention.key, self.output, self.embedding)
-        for parameter in (each for module in matrices for each in module.parameters()):
+        for parameter in (weight for module in matrices for weight in module.parameters()):
             nn.init.uniform_(parameter, -bound, bound)
         with torch.no_grad():
             self.embedding.weight[PAD] = 0
@@ -93,9 +93,9 @@ class RecurrentTranslator(nn.Module):
         """Encode the source, with a begin token in front."""
         source_BS = F.pad(source_BS, (1, 0), value=self.begin)
         x_BSD = self._both_ways(self.embedding(source_BS), (source_BS != PAD).sum(1))
-        for at, layer in enumerate(self.encoder[1:], 1):
+        for index, layer in enumerate(self.encoder[1:], 1):
             y_BSD = layer(self.dropout(x_BSD))[0]
-            x_BSD = y_BSD + x_BSD if at > 1 else y_BSD
+            x_BSD = y_BSD + x_BSD if index > 1 else y_BSD
         return Source(x_BSD, self.attention.key(x_BSD), source_BS == PAD)
 
     def _both_ways(self, x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
@@ -117,9 +117,9 @@ class RecurrentTranslator(nn.Module):
         x_BLD, first = self.decoder[0](self.dropout(self.embedding(tokens_BL)), states[0])
         found_BLD, weights_BLS = self.attention(x_BLD, source)
         after = [first]
-        for at, layer in enumerate(self.decoder[1:], 1):
-            y_BLD, state = layer(self.dropout(torch.cat((x_BLD, found_BLD), -1)), states[at])
-            x_BLD = y_BLD + x_BLD if at > 1 else y_BLD
+        for index, layer in enumerate(self.decoder[1:], 1):
+            y_BLD, state = layer(self.dropout(torch.cat((x_BLD, found_BLD), -1)), states[index])
+            x_BLD = y_BLD + x_BLD if index > 1 else y_BLD
             after.append(state)
         return self.output(x_BLD), weights_BLS, after
 

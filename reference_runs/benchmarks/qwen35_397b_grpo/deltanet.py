@@ -33,7 +33,7 @@ def delta_rule(
     read = []
     for begin in range(0, q_BHLK.shape[2], CHUNK):
         chunk = slice(begin, begin + CHUNK)
-        q, k, v, g, b = (each[:, :, chunk] for each in (q_BHLK, k_BHLK, v_BHLV, g_BHL, b_BHL))
+        q, k, v, g, b = (tensor[:, :, chunk] for tensor in (q_BHLK, k_BHLK, v_BHLV, g_BHL, b_BHL))
         y, memory = _one_chunk(q, k, v, g, b, memory)
         read.append(y)
     return torch.cat(read, dim=2), memory

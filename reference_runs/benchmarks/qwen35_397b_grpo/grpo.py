@@ -53,15 +53,15 @@ def batch_of(rollouts: Sequence[Rollout], advantage_N: Tensor, fill: int) -> Bat
     `fill` is the token that ends an answer. A truncated answer counts in its group's rewards, and
     its tokens are excluded from the loss.
     """
-    longest = max(len(each.prompt) + len(each.answer) for each in rollouts)
+    longest = max(len(rollout.prompt) + len(rollout.answer) for rollout in rollouts)
     tokens = torch.full((len(rollouts), longest), fill)
     scored = torch.zeros(len(rollouts), longest)
     generated = torch.zeros(len(rollouts), longest)
-    for row, each in enumerate(rollouts):
-        begin, end = len(each.prompt), len(each.prompt) + len(each.answer)
-        tokens[row, :end] = torch.tensor([*each.prompt, *each.answer])
-        scored[row, begin:end] = each.answer[-1] == fill
-        generated[row, begin:end] = torch.tensor(each.log_probabilities)
+    for row, rollout in enumerate(rollouts):
+        begin, end = len(rollout.prompt), len(rollout.prompt) + len(rollout.answer)
+        tokens[row, :end] = torch.tensor([*rollout.prompt, *rollout.answer])
+        scored[row, begin:end] = rollout.answer[-1] == fill
+        generated[row, begin:end] = torch.tensor(rollout.log_probabilities)
     scored, generated = scored[:, 1:], generated[:, 1:]
     trained = torch.zeros_like(generated)
     return Batch(tokens[:, :-1], tokens[:, 1:], scored, generated, trained, advantage_N)

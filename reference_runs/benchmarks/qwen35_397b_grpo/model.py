@@ -75,7 +75,7 @@ class GatedDeltaNet(nn.Module):
         parts = torch.split(F.silu(mixed).float(), sizes, dim=-1)
         q, k, v = (split_heads(part, self.size) for part in parts)
         shared = self.values // self.keys
-        q, k = (unit(each).repeat_interleave(shared, dim=1) for each in (q, k))
+        q, k = (unit(tensor).repeat_interleave(shared, dim=1) for tensor in (q, k))
         softened = F.softplus(self.decay(x_BLD).float() + self.decay_bias)
         g_BHL = (-self.decay_rate.float().exp() * softened).mT
         b_BHL = self.strength(x_BLD).float().sigmoid().mT

@@ -54,8 +54,8 @@ def roll_out(
     Rollouts from prompts of one length are generated together.
     """
     done: list[Rollout] = []
-    ordered = sorted(prompts, key=lambda each: len(each[1]))
-    for _, group in groupby(ordered, key=lambda each: len(each[1])):
+    ordered = sorted(prompts, key=lambda task_and_prompt: len(task_and_prompt[1]))
+    for _, group in groupby(ordered, key=lambda task_and_prompt: len(task_and_prompt[1])):
         rows = [(task, prompt, numbers) for task, prompt in group for numbers in draws(task)]
         tasks, begun, numbers = zip(*rows, strict=True)
         answers = _continued(model, begun, np.stack(numbers), sampling, end)
@@ -63,7 +63,7 @@ def roll_out(
             Rollout(task, prompt, *answer)
             for task, prompt, answer in zip(tasks, begun, answers, strict=True)
         ]
-    return sorted(done, key=lambda each: each.task)
+    return sorted(done, key=lambda rollout: rollout.task)
 
 
 def _continued(

@@ -72,7 +72,7 @@ def digits(number: int | np.int64, count: int) -> list[int]:
 def without_carries(first: int | np.int64, second: int | np.int64) -> list[int]:
     """A sum without carries: each pair of digits is added separately."""
     pairs = zip(digits(first, DIGITS), digits(second, DIGITS), strict=True)
-    return [*((one + other) % BASE for one, other in pairs), 0]
+    return [*((digit + other) % BASE for digit, other in pairs), 0]
 
 
 def draw(count: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -96,13 +96,15 @@ class PolicyOptimization(Task[Qwen35]):
         # A model on the meta device has shapes only and cannot be filled
         if self.setting.scale == "smoke" and not self.model.embedding.weight.is_meta:
             self.model.load_state_dict(base_weights(self.config, self.setting))
-        for mixture in (each for each in self.model.modules() if isinstance(each, Mixture)):
+        for mixture in (module for module in self.model.modules() if isinstance(module, Mixture)):
             mixture.router.requires_grad_(requires_grad=False)
         return self.model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on everything except the routers, which the reference freezes."""
-        return [self.adamw([each for each in model.parameters() if each.requires_grad])]
+        return [
+            self.adamw([parameter for parameter in model.parameters() if parameter.requires_grad])
+        ]
 
     # --- rollouts ---
 
@@ -132,11 +134,11 @@ class PolicyOptimization(Task[Qwen35]):
         )
         tasks = range(begin, begin + share)
         rollouts = self._answers(self.training, tasks, answers, sampling, TRAINING, step)
-        reward = torch.tensor([_reward(self.training, each) for each in rollouts])
+        reward = torch.tensor([_reward(self.training, rollout) for rollout in rollouts])
         advantage_N = advantages(reward.view(share, answers)).flatten()
         size = self.micro_batch_size
-        for at in range(0, len(rollouts), size):
-            part = slice(at, at + size)
+        for start in range(0, len(rollouts), size):
+            part = slice(start, start + size)
             yield self._scored(batch_of(rollouts[part], advantage_N[part], self.training.end))
 
     def _answers(
@@ -182,7 +184,9 @@ class PolicyOptimization(Task[Qwen35]):
         passed: set[int] = set()
         for tasks in self.ranks.batches_of(range(len(self.evaluation)), EVALUATED):
             rollouts = self._answers(self.evaluation, tasks, SAMPLES, sampling, EVALUATION)
-            passed |= {each.task for each in rollouts if _reward(self.evaluation, each) >= 1}
+            passed |= {
+                rollout.task for rollout in rollouts if _reward(self.evaluation, rollout) >= 1
+            }
         count = torch.tensor(len(passed), dtype=torch.float64, device=self.device)
         return float(self.ranks.sum(count)) / len(self.evaluation)
 

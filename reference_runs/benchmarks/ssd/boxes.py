@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 def default_boxes(config: Ssd) -> Tensor:
     """All default boxes of an image, (A, 4), in the order of the network's output."""
-    found = []
+    boxes = []
     for level, (side, step) in enumerate(zip(config.sides(), config.box_steps, strict=True)):
-        at = (torch.arange(side) + 0.5) * step
-        y, x = torch.meshgrid(at, at, indexing="ij")
+        centers = (torch.arange(side) + 0.5) * step
+        y, x = torch.meshgrid(centers, centers, indexing="ij")
         places = torch.stack((x, y), -1).reshape(-1, 1, 2)
         # As in the benchmark's reference, no box is larger than the image
         halves = torch.tensor([*_sizes(config, level)]).clamp(max=config.image_size) / 2
-        found.append(torch.cat((places - halves, places + halves), -1).reshape(-1, 4))
-    return torch.cat(found)
+        boxes.append(torch.cat((places - halves, places + halves), -1).reshape(-1, 4))
+    return torch.cat(boxes)
 
 
 def _sizes(config: Ssd, level: int) -> Iterator[tuple[float, float]]:

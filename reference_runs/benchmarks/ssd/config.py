@@ -122,16 +122,16 @@ def tensor_names(units: tuple[int, ...], extras: int) -> Iterator[str]:
     yield from _normed(f"{body}_", 0)
     for stage, count in enumerate(units, 1):
         # Two convolutions per unit, and a projection where the width changes
-        for at in range(2 * count + (stage > 1)):
-            yield from _normed(f"{body}_stage{stage}_", at)
-    convs = [f"expand_{kind}conv{at}" for at in range(extras) for kind in ("trans_", "")]
-    convs += [f"convpredictor{at}_conv0" for at in range(extras + 1)]
+        for number in range(2 * count + (stage > 1)):
+            yield from _normed(f"{body}_stage{stage}_", number)
+    convs = [f"expand_{kind}conv{number}" for number in range(extras) for kind in ("trans_", "")]
+    convs += [f"convpredictor{number}_conv0" for number in range(extras + 1)]
     yield from (f"{conv}_{part}" for conv in convs for part in ("weight", "bias"))
 
 
-def _normed(place: str, at: int) -> Iterator[str]:
-    yield f"{place}conv{at}_weight"
-    yield from (f"{place}batchnorm{at}_{part}" for part in ("gamma", "beta"))
+def _normed(place: str, number: int) -> Iterator[str]:
+    yield f"{place}conv{number}_weight"
+    yield from (f"{place}batchnorm{number}_{part}" for part in ("gamma", "beta"))
 
 
 def smoke() -> Ssd:

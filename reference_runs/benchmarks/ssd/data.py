@@ -90,7 +90,7 @@ def _cut(scene: Scene, crop: NDArray[np.float64], inside: NDArray[np.bool_]) -> 
     """The part of a scene in a crop, whose edges are rounded down to whole pixels."""
     height, width = scene.pixels.shape[:2]
     left, top, right, bottom = (crop * ([width, height] * 2)).astype(int)
-    low, high = (np.array(each * 2) for each in ((left, top), (right, bottom)))
+    low, high = (np.array(corner * 2) for corner in ((left, top), (right, bottom)))
     boxes = scene.boxes[inside].clip(low, high) - low
     crowds = None if scene.crowds is None else scene.crowds[inside]
     pixels = scene.pixels[top:bottom, left:right]
@@ -109,8 +109,8 @@ def colored(image: Image.Image, rng: np.random.Generator) -> Image.Image:
     ]
     turn = rng.uniform(-HUE, HUE)
     changes.append(partial(_turned, turn))
-    for at in rng.permutation(len(changes)):
-        image = changes[at](image)
+    for index in rng.permutation(len(changes)):
+        image = changes[index](image)
     return image
 
 

@@ -51,7 +51,7 @@ def losses(
     The losses of each image are divided by its number of boxes with an object. `output` and the
     loss cover the rank's share of the boxes.
     """
-    scores_BAK, offsets_BA4 = (each.float() for each in output)
+    scores_BAK, offsets_BA4 = (tensor.float() for tensor in output)
     found_BA = match(config, boxes_A4, batch)
     counts_B = (found_BA >= 0).sum(1)
     found_BA, boxes_A4 = found_BA[:, share.mine], boxes_A4[share.mine]

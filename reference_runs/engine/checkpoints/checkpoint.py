@@ -64,9 +64,9 @@ def load(stepper: Stepper, path: Path | None) -> Restored:
     except (OSError, EOFError, RuntimeError, UnpicklingError) as error:
         reason = str(error).partition("\n")[0]
         raise RunFault(f"--resume: {path} cannot be read: {reason}") from None
-    found = restored(path, state, stepper)
+    restored_run = restored(path, state, stepper)
     stepper.model.load_state_dict(state["model"])
     for optimizer, saved in zip(stepper.optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
     stepper.scaler.load_state_dict(state["scaler"])
-    return found
+    return restored_run

@@ -26,17 +26,17 @@ MESH, WORLD = "mesh", "processes"
 def identity(task: Task[Any]) -> dict[str, str]:
     """The declared and training-relevant settings of a run, as strings by name."""
     config, setting = task.declared, task.setting
-    found = {each.name: repr(getattr(config, each.name)) for each in fields(config)}
+    settings = {field.name: repr(getattr(config, field.name)) for field in fields(config)}
     for name in FREE:
-        found.pop(name)
+        settings.pop(name)
     options = ("round", "division", "usage", "scale", "seed", "precision", "allow_subset", "org")
     # A config field may have the name of an option
-    found |= {f"--{name.replace('_', '-')}": str(getattr(setting, name)) for name in options}
-    found["--weights"] = "given" if setting.weights else "not given"
-    found["device"] = device_name(task.device)
-    found[MESH] = str(setting.mesh or "none")
-    found[WORLD] = str(task.ranks.processes)
-    return found
+    settings |= {f"--{name.replace('_', '-')}": str(getattr(setting, name)) for name in options}
+    settings["--weights"] = "given" if setting.weights else "not given"
+    settings["device"] = device_name(task.device)
+    settings[MESH] = str(setting.mesh or "none")
+    settings[WORLD] = str(task.ranks.processes)
+    return settings
 
 
 def checked(path: Path, state: Mapping[str, Any], task: Task[Any]) -> str:

@@ -22,20 +22,22 @@ def compared(profiles: Iterable[tuple[str, Profile]]) -> DeviceStudy:
 
     Raises RunFault if two are of the same model on the same device, or one has no steps.
     """
-    found: dict[str, dict[str, Profile]] = defaultdict(dict)
+    profiles_by_model: dict[str, dict[str, Profile]] = defaultdict(dict)
     devices: dict[str, None] = {}
     for device, profile in profiles:
         name = model_name(profile)
         if step_ms(profile) is None:
             raise RunFault(f"the profile of {name} on {device} has no steps of the run level")
-        if device in found[name]:
+        if device in profiles_by_model[name]:
             raise RunFault(
                 f"two profiles of {name} on {device}; name the devices: NAME=profile.json"
             )
-        found[name][device] = profile
+        profiles_by_model[name][device] = profile
         devices[device] = None
-    gains = _advantages(found, [*devices])
-    models = (_model(name, on, [*devices], gains.get(name, {})) for name, on in found.items())
+    gains = _advantages(profiles_by_model, [*devices])
+    models = (
+        _model(name, on, [*devices], gains.get(name, {})) for name, on in profiles_by_model.items()
+    )
     return DeviceStudy(devices=tuple(devices), models=tuple(models))
 
 
@@ -49,28 +51,33 @@ def model_name(profile: Profile) -> str:
 
 def step_ms(profile: Profile) -> float | None:
     """The median step of the run level, in milliseconds; None if it was not measured."""
-    found = (each["step_ms"] for each in profile["levels"] if each["level"] == "run")
-    return next(found, None)
+    medians = (level["step_ms"] for level in profile["levels"] if level["level"] == "run")
+    return next(medians, None)
 
 
 def _advantages(
-    found: Mapping[str, Mapping[str, Profile]], devices: list[str]
+    profiles: Mapping[str, Mapping[str, Profile]], devices: list[str]
 ) -> dict[str, dict[str, float]]:
     """Step times by model and device, relative to the product of a model and a device effect.
 
     A time is modeled as a model's work times a device's slowness. The residuals of its logarithm,
     after subtracting the means of rows and columns, are the advantages.
     """
-    whole = [name for name, on in found.items() if len(on) == len(devices)]
-    logs = {name: [math.log(step_ms(found[name][each]) or 1) for each in devices] for name in whole}
+    whole = [name for name, on in profiles.items() if len(on) == len(devices)]
+    logs = {
+        name: [math.log(step_ms(profiles[name][device]) or 1) for device in devices]
+        for name in whole
+    }
     if not logs:
         return {}
-    of_device = [statistics.fmean(row[at] for row in logs.values()) for at in range(len(devices))]
+    of_device = [
+        statistics.fmean(row[column] for row in logs.values()) for column in range(len(devices))
+    ]
     overall = statistics.fmean(of_device)
     return {
         name: {
-            device: math.exp(statistics.fmean(row) + of_device[at] - overall - row[at])
-            for at, device in enumerate(devices)
+            device: math.exp(statistics.fmean(row) + of_device[column] - overall - row[column])
+            for column, device in enumerate(devices)
         }
         for name, row in logs.items()
     }
@@ -103,6 +110,10 @@ def _model(
 
 def _of_roof(profile: Profile) -> float | None:
     """Predicted time under the roof of the operators with FLOP / their measured time."""
-    counted = [each for each in profile["operators"] if each["roofline"]]
-    taken = sum(each["ms"] for each in counted)
-    return sum(each["ms"] * each["roofline"] for each in counted) / taken if taken else None
+    counted = [operator for operator in profile["operators"] if operator["roofline"]]
+    taken = sum(operator["ms"] for operator in counted)
+    return (
+        sum(operator["ms"] * operator["roofline"] for operator in counted) / taken
+        if taken
+        else None
+    )

@@ -75,15 +75,15 @@ def difference_of(before: str, after: str) -> Difference:
 
 
 def _profile(name: str) -> Mapping[str, Any]:
-    found = read_json(name)
-    if not {*NEEDED} <= found.keys():
+    profile = read_json(name)
+    if not {*NEEDED} <= profile.keys():
         raise RunFault(f"{name} is not a profile.json of podium profile")
-    if found.get("format") != PROFILE_FORMAT:
+    if profile.get("format") != PROFILE_FORMAT:
         raise RunFault(
-            f"{name} has format {found.get('format')}; expected format {PROFILE_FORMAT},"
+            f"{name} has format {profile.get('format')}; expected format {PROFILE_FORMAT},"
             " as this version of podium writes it"
         )
-    return found
+    return profile
 
 
 def _difference(
@@ -98,7 +98,7 @@ def _difference(
     def changes(of: str, name: Callable[[Any], str], ms: Callable[[Any], float]) -> list[Change]:
         return _changes(_times(old[of], name, ms), _times(new[of], name, ms))
 
-    kernels = [_kernels(each["operators"]) for each in (old, new)]
+    kernels = [_kernels(profile["operators"]) for profile in (old, new)]
     return Difference(
         before=names[0],
         after=names[1],
@@ -140,10 +140,10 @@ def _kernels(operators: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def _times(
     rows: Iterable[Any], name: Callable[[Any], str], ms: Callable[[Any], float]
 ) -> dict[str, float]:
-    found: dict[str, float] = {}
+    times: dict[str, float] = {}
     for row in rows:
-        found[name(row)] = found.get(name(row), 0.0) + ms(row)
-    return found
+        times[name(row)] = times.get(name(row), 0.0) + ms(row)
+    return times
 
 
 def _changes(old: Mapping[str, float], new: Mapping[str, float]) -> list[Change]:
@@ -152,23 +152,25 @@ def _changes(old: Mapping[str, float], new: Mapping[str, float]) -> list[Change]
 
 
 def _largest(changes: Iterable[Change]) -> tuple[Change, ...]:
-    return tuple(sorted(changes, key=lambda each: -abs(each.ms)))
+    return tuple(sorted(changes, key=lambda change: -abs(change.ms)))
 
 
 MOST = 12
 """Layers, operators and kernels in the text, each."""
 
 
-def difference_text(found: Difference) -> str:
+def difference_text(difference: Difference) -> str:
     """The differences as tables of at most 80 columns."""
-    lines = [f"before: {found.before}", f"after:  {found.after}"]
-    lines += [f"  {each.name}: {each.before} -> {each.after}" for each in found.settings]
+    lines = [f"before: {difference.before}", f"after:  {difference.after}"]
+    lines += [
+        f"  {setting.name}: {setting.before} -> {setting.after}" for setting in difference.settings
+    ]
     tables = (
-        ("levels, ms per step", found.levels),
-        ("parts of a recorded step (ms)", found.parts),
-        ("layers, forward and backward (ms per step)", found.layers[:MOST]),
-        ("operators (ms per step), by change", found.operators[:MOST]),
-        ("kernels (ms per step), by change", found.kernels[:MOST]),
+        ("levels, ms per step", difference.levels),
+        ("parts of a recorded step (ms)", difference.parts),
+        ("layers, forward and backward (ms per step)", difference.layers[:MOST]),
+        ("operators (ms per step), by change", difference.operators[:MOST]),
+        ("kernels (ms per step), by change", difference.kernels[:MOST]),
     )
     for title, changes in tables:
         if changes:
@@ -177,10 +179,10 @@ def difference_text(found: Difference) -> str:
     return "\n".join(lines)
 
 
-def _line(each: Change) -> str:
-    name = each.name if len(each.name) < 43 else f"{each.name[:41]}…"
+def _line(change: Change) -> str:
+    name = change.name if len(change.name) < 43 else f"{change.name[:41]}…"
     before, after = (
-        "-" if value is None else f"{value:.3f}" for value in (each.before, each.after)
+        "-" if value is None else f"{value:.3f}" for value in (change.before, change.after)
     )
-    ratio = "" if each.ratio is None else f"{each.ratio:.2f}"
-    return f"  {name:<43}{before:>9}{after:>9}{each.ms:>+9.3f}{ratio:>7}".rstrip()
+    ratio = "" if change.ratio is None else f"{change.ratio:.2f}"
+    return f"  {name:<43}{before:>9}{after:>9}{change.ms:>+9.3f}{ratio:>7}".rstrip()

@@ -20,36 +20,36 @@ def jobs_of(words: list[str]) -> list[Job]:
     A table has a line for each job and number of devices: job, devices, minutes. The job of a study
     has the given number of optimizer steps; by default, those of a whole run. Raises RunFault.
     """
-    found: list[Job] = []
+    jobs: list[Job] = []
     for word in words:
         name, _, steps = word.rpartition("@") if "@" in word else (word, "", "")
         if name.endswith(".csv"):
-            found += _of_table(name)
+            jobs += _of_table(name)
         else:
-            found.append(_of_study(name, steps))
-    if not found:
+            jobs.append(_of_study(name, steps))
+    if not jobs:
         raise RunFault(f"no jobs in {', '.join(words)}")
-    names = [job.name for job in found]
+    names = [job.name for job in jobs]
     # The same job may occur twice, but needs distinct names
     return [
-        Job(name=f"{job.name} #{names[:at].count(job.name) + 1}", seconds=job.seconds)
+        Job(name=f"{job.name} #{names[:index].count(job.name) + 1}", seconds=job.seconds)
         if names.count(job.name) > 1
         else job
-        for at, job in enumerate(found)
+        for index, job in enumerate(jobs)
     ]
 
 
 def read_json(name: str) -> dict[str, Any]:
     """A file's JSON object; raises RunFault if there is none."""
     try:
-        found = json.loads(Path(name).read_text(encoding="utf-8"))
+        content = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
         raise RunFault(f"{name} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise RunFault(f"{name} is not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise RunFault(f"{name} does not contain a JSON object")
-    return found
+    return content
 
 
 def _of_study(name: str, steps: str) -> Job:
@@ -59,9 +59,9 @@ def _of_study(name: str, steps: str) -> Job:
     try:
         count = int(steps or study["last_step"])
         seconds = {
-            int(each["ranks"]): count * float(each["step_ms"]) / 1000
-            for each in study["variants"]
-            if each["state"] == "measured"
+            int(variant["ranks"]): count * float(variant["step_ms"]) / 1000
+            for variant in study["variants"]
+            if variant["state"] == "measured"
         }
     except (KeyError, TypeError, ValueError):
         raise RunFault(f"{name}: expected step times in the study, and a number after @") from None
@@ -73,7 +73,7 @@ def _of_table(name: str) -> list[Job]:
     try:
         with Path(name).open(encoding="utf-8", newline="") as stream:
             for row in csv.DictReader(stream):
-                job, devices, minutes = (row[each] for each in COLUMNS)
+                job, devices, minutes = (row[column] for column in COLUMNS)
                 times.setdefault(job, {})[int(devices)] = float(minutes) * 60
     except OSError as error:
         raise RunFault(f"{name} cannot be read: {error.strerror}") from None

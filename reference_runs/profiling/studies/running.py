@@ -38,7 +38,7 @@ def settings_of(kind: Kind, processes: int, sizes: Sequence[int] = ()) -> tuple[
             counts = range(1, processes + 1)
             return tuple(Setting(f"ranks_{n}", ("--processes", str(n))) for n in counts)
         case "precision":
-            return tuple(Setting(each, ("--precision", each)) for each in PRECISIONS)
+            return tuple(Setting(precision, ("--precision", precision)) for precision in PRECISIONS)
         case "compile":
             return Setting("eager", ()), Setting("compiled", ("--compile",))
         case "batch":
@@ -82,24 +82,24 @@ def _profiled(words: Sequence[str]) -> tuple[Any, str]:
         text=True,
     ) as process:
         try:
-            said = process.communicate()[1].strip().splitlines()
+            lines = process.communicate()[1].strip().splitlines()
         finally:
             # Interrupted or not: no process may continue measuring
             if process.poll() is None:
                 process.terminate()
     if process.returncode == 0:
         return "measured", ""
-    last = next((line for line in reversed(said) if line.startswith("podium: ")), "")
+    last = next((line for line in reversed(lines) if line.startswith("podium: ")), "")
     reason = last.removeprefix("podium: ") or f"exit status {process.returncode}"
     return ("skipped" if process.returncode == USAGE else "failed"), reason
 
 
 def _read(folder: Path) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = json.loads((folder / "profile.json").read_text(encoding="utf-8"))
+        profile: dict[str, Any] = json.loads((folder / "profile.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if step_ms(found) else None
+    return profile if step_ms(profile) else None
 
 
 def _with_facts(study: Study, profile: dict[str, Any]) -> Study:
@@ -109,15 +109,17 @@ def _with_facts(study: Study, profile: dict[str, Any]) -> Study:
 
 def _variant(named: Variant, profile: dict[str, Any], before: Sequence[Variant]) -> Variant:
     step = step_ms(profile) or 0.0
-    first = next((each for each in before if each.state == "measured"), None)
+    first = next((variant for variant in before if variant.state == "measured"), None)
     rate = profile["global_batch_size"] / step * 1000
     speedup = rate / (first.samples_per_s or rate) if first else 1.0
-    parts = {each["name"]: each["ms"] for each in profile["parts"]} or None
-    blocks = {at for at, each in enumerate(profile["intervals"]) if each["kind"] == "block"}
+    parts = {part["name"]: part["ms"] for part in profile["parts"]} or None
+    blocks = {
+        index for index, interval in enumerate(profile["intervals"]) if interval["kind"] == "block"
+    }
     busy = [
-        (each["cpu"], each["end_ms"] - each["begin_ms"])
-        for each in profile["usage"]
-        if each["interval"] in blocks
+        (usage["cpu"], usage["end_ms"] - usage["begin_ms"])
+        for usage in profile["usage"]
+        if usage["interval"] in blocks
     ]
     seconds = sum(length for _, length in busy)
     return replace(

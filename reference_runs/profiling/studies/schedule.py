@@ -81,15 +81,15 @@ def _plan(name: str, choices: Sequence[Choice], devices: int) -> Plan:
     free, last = [0.0] * devices, 0.0
     placed = []
     for job, count in choices:
-        by_time = sorted(range(devices), key=lambda at: (free[at], at))
+        by_time = sorted(range(devices), key=lambda device: (free[device], device))
         begin = last = max(last, free[by_time[count - 1]])
         # Among the free devices, the choice does not affect later jobs
-        taken = sorted(at for at in by_time if free[at] <= begin)[:count]
+        taken = sorted(device for device in by_time if free[device] <= begin)[:count]
         end = begin + job.seconds[count]
-        for at in taken:
-            free[at] = end
+        for device in taken:
+            free[device] = end
         placed.append(Placed(job=job.name, devices=tuple(taken), begin=begin, end=end))
-    return Plan(name=name, seconds=max(each.end for each in placed), jobs=tuple(placed))
+    return Plan(name=name, seconds=max(placement.end for placement in placed), jobs=tuple(placed))
 
 
 class _State(NamedTuple):
@@ -144,27 +144,30 @@ class _Search:
         if self._least(state) >= self._end * (1 - TIE):
             return
         # Those that occupy devices longest come first: good plans early, which prune more
-        following = sorted(self._following(state), key=lambda each: -each[0][1])
-        for (at, _, count), then in following:
-            made.append((self._jobs[at], count))
+        following = sorted(self._following(state), key=lambda option: -option[0][1])
+        for (index, _, count), then in following:
+            made.append((self._jobs[index], count))
             self._go(then, made)
             made.pop()
 
     def _following(self, state: _State) -> Iterator[tuple[tuple[int, float, int], _State]]:
         """Each remaining job on each number of devices: (job, its work, devices), and the state."""
-        for at, counts in enumerate(self._counts):
-            if not state.left >> at & 1:
+        for index, counts in enumerate(self._counts):
+            if not state.left >> index & 1:
                 continue
             for count in counts:
-                begin, seconds = state.free[count - 1], self._jobs[at].seconds[count]
+                begin, seconds = state.free[count - 1], self._jobs[index].seconds[count]
                 # No later job starts sooner: devices free by then are free from then on
-                others = (max(begin, each) for each in state.free[count:])
+                others = (max(begin, time) for time in state.free[count:])
                 free = sorted([*others, *[begin + seconds] * count])
-                yield (at, seconds * count, count), _State(tuple(free), state.left & ~(1 << at))
+                yield (
+                    (index, seconds * count, count),
+                    _State(tuple(free), state.left & ~(1 << index)),
+                )
 
     def _least(self, state: _State) -> float:
         """A lower bound for the end of every plan that continues from here."""
-        left = [at for at in range(len(self._jobs)) if state.left >> at & 1]
-        work = sum(state.free) + sum(self._work[at] for at in left)
-        longest = max((self._shortest[at] for at in left), default=0.0)
+        left = [index for index in range(len(self._jobs)) if state.left >> index & 1]
+        work = sum(state.free) + sum(self._work[index] for index in left)
+        longest = max((self._shortest[index] for index in left), default=0.0)
         return max(work / self._devices, state.free[0] + longest, state.free[-1])

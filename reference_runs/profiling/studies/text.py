@@ -42,23 +42,23 @@ def study_text(study: Study) -> str:
             f"{'exposed':>10}{'hidden':>10}"
         ),
     ]
-    for each in study.variants:
-        lines += _variant_lines(each)
+    for variant in study.variants:
+        lines += _variant_lines(variant)
     return "\n".join(lines)
 
 
-def _variant_lines(each: Variant) -> list[str]:
-    if each.step_ms is None:
-        line = f"  {each.name:<9} {each.state}: {each.reason}"
+def _variant_lines(variant: Variant) -> list[str]:
+    if variant.step_ms is None:
+        line = f"  {variant.name:<9} {variant.state}: {variant.reason}"
         return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 12)
-    efficiency = "" if each.efficiency is None else f"{each.efficiency:.0%}"
+    efficiency = "" if variant.efficiency is None else f"{variant.efficiency:.0%}"
     line = (
-        f"  {each.name:<10}{each.step_ms:>9.3f}{each.samples_per_s:>10.4g}{each.speedup:>9.2f}"
-        f"{efficiency:>8}{each.processors:>12.2f}"
+        f"  {variant.name:<10}{variant.step_ms:>9.3f}{variant.samples_per_s:>10.4g}"
+        f"{variant.speedup:>9.2f}{efficiency:>8}{variant.processors:>12.2f}"
     )
-    if each.exposed_ms is None or each.ranks == 1:
+    if variant.exposed_ms is None or variant.ranks == 1:
         return [line]
-    return [f"{line}{each.exposed_ms:>10.3f}{each.overlapped_ms:>10.3f}"]
+    return [f"{line}{variant.exposed_ms:>10.3f}{variant.overlapped_ms:>10.3f}"]
 
 
 def devices_text(study: DeviceStudy) -> str:
@@ -70,13 +70,13 @@ def devices_text(study: DeviceStudy) -> str:
     ]
     for model in study.models:
         lines.append(f"  {model.name}")
-        for each in model.on:
-            name = f"    {each.device}"[:44]
-            if each.step_ms is None:
+        for device in model.on:
+            name = f"    {device.device}"[:44]
+            if device.step_ms is None:
                 lines.append(f"  {name:<44}{'-':>10}")
                 continue
-            gain = "" if each.advantage is None else f"{each.advantage:.2f}"
-            lines.append(f"  {name:<44}{each.step_ms:>10.3f}{each.speedup:>9.2f}{gain:>11}")
+            gain = "" if device.advantage is None else f"{device.advantage:.2f}"
+            lines.append(f"  {name:<44}{device.step_ms:>10.3f}{device.speedup:>9.2f}{gain:>11}")
     lines.append("")
     for model in study.models:
         line = f"; {model.suits} suits it best" if model.suits else ""
@@ -103,10 +103,10 @@ def schedule_text(schedule: Schedule) -> str:
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
     yield f"  {'job':<36}{'devices':>16}{'begin':>12}{'end':>12}"
-    for each in plan.jobs:
-        devices = ",".join(map(str, each.devices))
-        devices = devices if len(devices) <= 15 else f"{len(each.devices)} devices"
-        yield f"  {each.job[:35]:<36}{devices:>16}{clock(each.begin):>12}{clock(each.end):>12}"
+    for job in plan.jobs:
+        devices = ",".join(map(str, job.devices))
+        devices = devices if len(devices) <= 15 else f"{len(job.devices)} devices"
+        yield f"  {job.job[:35]:<36}{devices:>16}{clock(job.begin):>12}{clock(job.end):>12}"
 
 
 def clock(seconds: float) -> str:

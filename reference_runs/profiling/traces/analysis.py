@@ -28,42 +28,43 @@ NAMES = ("*.json", "*.json.gz")
 
 def analyzed_files(paths: Sequence[Path]) -> TraceReport:
     """The traces in files and folders, one for each rank; raises RunFault."""
-    traces = sorted(map(read_trace, _files(paths)), key=lambda each: each.rank)
-    ranks = [each.rank for each in traces]
+    traces = sorted(map(read_trace, _files(paths)), key=lambda trace: trace.rank)
+    ranks = [trace.rank for trace in traces]
     if len({*ranks}) < len(ranks):
         twice = next(rank for rank in ranks if ranks.count(rank) > 1)
-        names = ", ".join(each.name for each in traces if each.rank == twice)
+        names = ", ".join(trace.name for trace in traces if trace.rank == twice)
         raise RunFault(f"expected one trace of each rank, got {names} of rank {twice}")
     return TraceReport(
         ranks=tuple(map(analyzed, traces)),
-        collectives=collectives_of([(each.rank, calls_of(each)) for each in traces]),
+        collectives=collectives_of([(trace.rank, calls_of(trace)) for trace in traces]),
         notes=tuple(_notes(traces)),
     )
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
-        found += _inside(path) if path.is_dir() else [path]
-    return found
+        files += _inside(path) if path.is_dir() else [path]
+    return files
 
 
 def _inside(folder: Path) -> list[Path]:
     """The traces in a folder, which may be that of a profile."""
     folder = folder / "traces" if (folder / "traces").is_dir() else folder
-    found = sorted(file for name in NAMES for file in folder.glob(name))
-    if not found:
+    files = sorted(file for name in NAMES for file in folder.glob(name))
+    if not files:
         raise RunFault(f"{folder} contains no traces: expected files named *.json or *.json.gz")
-    return found
+    return files
 
 
 def _notes(traces: Sequence[Trace]) -> list[str]:
     notes = [
-        f"{each.name} has no marked steps: call step() of the profiler; times are of all its events"
-        for each in traces
-        if not each.steps
+        f"{trace.name} has no marked steps: call step() of the profiler;"
+        " times are of all its events"
+        for trace in traces
+        if not trace.steps
     ]
-    largest = max(each.ranks for each in traces)
+    largest = max(trace.ranks for trace in traces)
     if 1 < len(traces) < largest:
         notes.append(f"{len(traces)} of {largest} ranks have a trace: skew is only among them")
     return notes

@@ -41,12 +41,12 @@ def work_of(trace: Trace) -> Work:
     if trace.device:
         kinds = [_spans(trace, trace.device, kind) for kind in ("kernel", "communication", "copy")]
         return Work(*kinds)
-    waits = [each for each in trace.host if _waits_for_ranks(each)]
+    waits = [event for event in trace.host if _waits_for_ranks(event)]
     operators = [
-        each for each in trace.host if each.kind == "operator" and not _waits_for_ranks(each)
+        event for event in trace.host if event.kind == "operator" and not _waits_for_ranks(event)
     ]
-    communication = inside(union(each.span for each in waits), trace.window)
-    computing = inside(union(each.span for each in operators), trace.window)
+    communication = inside(union(event.span for event in waits), trace.window)
+    computing = inside(union(event.span for event in operators), trace.window)
     return Work(computing, communication, [])
 
 
@@ -55,7 +55,7 @@ def _waits_for_ranks(event: Event) -> bool:
 
 
 def _spans(trace: Trace, events: Iterable[Event], kind: str) -> list[Span]:
-    return inside(union(each.span for each in events if each.kind == kind), trace.window)
+    return inside(union(event.span for event in events if event.kind == kind), trace.window)
 
 
 def parts(trace: Trace, steps: int) -> tuple[NamedTime, ...]:
@@ -85,14 +85,14 @@ def idle(trace: Trace, steps: int) -> tuple[NamedTime, ...]:
     causes: dict[str, float] = defaultdict(float)
     host = HostActivity(trace)
     launches = launches_of(trace)
-    starts = [each.begin for each in trace.device]
+    starts = [event.begin for event in trace.device]
     for gap in gaps(work_of(trace).busy, trace.window):
-        at = bisect_right(starts, gap[1] - 1e-6)
-        following = trace.device[at] if at < len(starts) else None
+        index = bisect_right(starts, gap[1] - 1e-6)
+        following = trace.device[index] if index < len(starts) else None
         launch = launches.get(correlation(following)) if following else None
         for name, time in _causes(gap, launch, following, host):
             causes[name] += time
-    return tuple(sorted(named(causes, steps), key=lambda each: -each.ms))
+    return tuple(sorted(named(causes, steps), key=lambda cause: -cause.ms))
 
 
 def _causes(
@@ -121,13 +121,13 @@ class HostActivity:
 
     def __init__(self, trace: Trace) -> None:
         host, on_device = trace.host, bool(trace.device)
-        loads = [each.span for each in host if each.name.startswith(LOADER)]
+        loads = [event.span for event in host if event.name.startswith(LOADER)]
         waits = [
-            each.span
-            for each in host
-            if each.kind == "launch" and any(word in each.name.lower() for word in WAITS)
+            event.span
+            for event in host
+            if event.kind == "launch" and any(word in event.name.lower() for word in WAITS)
         ]
-        operators = [each.span for each in host if each.kind == "operator"] if on_device else []
+        operators = [event.span for event in host if event.kind == "operator"] if on_device else []
         self._reasons = (
             ("host: data loader", union(loads)),
             ("host: synchronization with the device", union(waits)),
@@ -138,7 +138,7 @@ class HostActivity:
         """The reasons within a gap; the first that applies counts."""
         rest = [gap]
         for name, spans in self._reasons:
-            left = [each for span in rest for each in gaps(spans, span)]
+            left = [uncovered for span in rest for uncovered in gaps(spans, span)]
             if time := total(rest) - total(left):
                 yield name, time
             rest = left
@@ -148,11 +148,11 @@ class HostActivity:
 def launches_of(trace: Trace) -> dict[int | None, Event]:
     """The runtime call that started each kernel or copy, by correlation."""
     return {
-        correlation(each): each
-        for each in trace.host
-        if each.kind == "launch"
-        and any(word in each.name.lower() for word in LAUNCHES)
-        and correlation(each) is not None
+        correlation(event): event
+        for event in trace.host
+        if event.kind == "launch"
+        and any(word in event.name.lower() for word in LAUNCHES)
+        and correlation(event) is not None
     }
 
 

@@ -39,13 +39,13 @@ class Call(NamedTuple):
 
 def calls_of(trace: Trace) -> dict[Key, list[Call]]:
     """The collectives of one rank, in the order of time."""
-    found: dict[Key, list[Call]] = defaultdict(list)
-    for each in sorted((*trace.host, *trace.device), key=lambda event: event.begin):
-        if each.kind == "communication":
-            size = each.args.get("Group size")
+    calls: dict[Key, list[Call]] = defaultdict(list)
+    for event in sorted((*trace.host, *trace.device), key=lambda event: event.begin):
+        if event.kind == "communication":
+            size = event.args.get("Group size")
             count = size if isinstance(size, int) else trace.ranks
-            found[_key(each)].append(Call(each.end - each.begin, count))
-    return dict(found)
+            calls[_key(event)].append(Call(event.end - event.begin, count))
+    return dict(calls)
 
 
 def _key(event: Event) -> Key:
@@ -65,28 +65,30 @@ def collectives_of(
 ) -> tuple[Collective, ...]:
     """The collectives of several ranks, from the calls of each; the longest first."""
     made = [*_collectives(calls)]
-    return tuple(sorted(made, key=lambda each: -each.ms * each.calls))
+    return tuple(sorted(made, key=lambda collective: -collective.ms * collective.calls))
 
 
 def _collectives(
     calls: Sequence[tuple[int, dict[Key, list[Call]]]],
 ) -> Iterator[Collective]:
-    for key in dict.fromkeys(key for _, found in calls for key in found):
-        numbers = [rank for rank, found in calls if key in found]
-        rows = [found[key] for _, found in calls if key in found]
+    for key in dict.fromkeys(key for _, calls_by_key in calls for key in calls_by_key):
+        numbers = [rank for rank, calls_by_key in calls if key in calls_by_key]
+        rows = [calls_by_key[key] for _, calls_by_key in calls if key in calls_by_key]
         count = min(map(len, rows))
         # A trace may begin in the middle of a step: the last calls belong together
         matched = [*zip(*(row[-count:] for row in rows), strict=True)]
         lengths = [[call.length / 1000 for call in same] for same in matched]
-        skews = [max(each) - min(each) for each in lengths]
-        last = Counter(numbers[each.index(min(each))] for each in lengths).most_common(1)[0]
-        transfer = statistics.fmean(min(each) for each in lengths)
+        skews = [max(durations) - min(durations) for durations in lengths]
+        last = Counter(
+            numbers[durations.index(min(durations))] for durations in lengths
+        ).most_common(1)[0]
+        transfer = statistics.fmean(min(durations) for durations in lengths)
         yield Collective(
             name=key.name,
             group=key.group,
             calls=count,
             bytes=key.bytes,
-            ms=statistics.fmean(ms for each in lengths for ms in each),
+            ms=statistics.fmean(ms for durations in lengths for ms in durations),
             transfer_ms=transfer,
             skew_ms=statistics.fmean(skews),
             longest_skew_ms=max(skews),

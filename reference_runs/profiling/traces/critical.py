@@ -54,15 +54,15 @@ def summarized(
     """The path by kind of work, and its longest work."""
     kinds: dict[str, float] = defaultdict(float)
     works: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for each in segments:
-        kinds[each.kind] += each.time
-        works[each.kind, each.name].append(each.time)
+    for segment in segments:
+        kinds[segment.kind] += segment.time
+        works[segment.kind, segment.name].append(segment.time)
     longest = sorted(works.items(), key=lambda item: -sum(item[1]))[:MOST]
     rows = [
         PathWork(kind=kind, name=name, ms=sum(times) / steps / 1000, segments=len(times))
         for (kind, name), times in longest
     ]
-    return tuple(sorted(named(kinds, steps), key=lambda each: -each.ms)), tuple(rows)
+    return tuple(sorted(named(kinds, steps), key=lambda named_time: -named_time.ms)), tuple(rows)
 
 
 def _on_host(trace: Trace) -> Iterator[Segment]:
@@ -86,48 +86,48 @@ class _Walk:
         self._begin, self._end = trace.window
         self._host = HostActivity(trace)
         self._launches = launches_of(trace)
-        self._ended = sorted(trace.device, key=lambda each: each.end)
-        self._ends = [each.end for each in self._ended]
+        self._ended = sorted(trace.device, key=lambda event: event.end)
+        self._ends = [event.end for event in self._ended]
         streams: dict[tuple[str, str], list[Event]] = defaultdict(list)
-        for each in self._ended:
-            streams[each.lane].append(each)
+        for event in self._ended:
+            streams[event.lane].append(event)
         self._streams = streams
-        self._stream_ends = {lane: [each.end for each in row] for lane, row in streams.items()}
+        self._stream_ends = {lane: [event.end for event in row] for lane, row in streams.items()}
         self._waits = sorted(
             (
-                each
-                for each in trace.host
-                if each.kind == "launch" and any(word in each.name.lower() for word in WAITS)
+                event
+                for event in trace.host
+                if event.kind == "launch" and any(word in event.name.lower() for word in WAITS)
             ),
-            key=lambda each: each.end,
+            key=lambda event: event.end,
         )
-        self._wait_ends = [each.end for each in self._waits]
+        self._wait_ends = [event.end for event in self._waits]
 
     def segments(self) -> Iterator[Segment]:
         """The path, the last segment first."""
-        at, kernel = self._end, self._last(self._end)
-        if kernel is not None and kernel.end < at:
+        time, kernel = self._end, self._last(self._end)
+        if kernel is not None and kernel.end < time:
             kernel = None  # the host works after the last kernel
-        while at > self._begin:
+        while time > self._begin:
             if kernel is None:
-                until, kernel = self._before_host(at)
-                yield from self._host_work(until if kernel is None else kernel.end, at, until)
-                at = until if kernel is None else kernel.end
+                until, kernel = self._before_host(time)
+                yield from self._host_work(until if kernel is None else kernel.end, time, until)
+                time = until if kernel is None else kernel.end
                 continue
             begin = max(kernel.begin, self._begin)
-            yield Segment(kernel.kind, kernel.name, at - begin)
-            at, cause = begin, self._cause(kernel)
-            yield from self._delay(kernel, cause, at)
-            at, kernel = min(at, cause.end), cause if cause.kind != "launch" else None
+            yield Segment(kernel.kind, kernel.name, time - begin)
+            time, cause = begin, self._cause(kernel)
+            yield from self._delay(kernel, cause, time)
+            time, kernel = min(time, cause.end), cause if cause.kind != "launch" else None
 
-    def _before_host(self, at: float) -> tuple[float, Event | None]:
+    def _before_host(self, time: float) -> tuple[float, Event | None]:
         """Back to the last call in which the host waited for the device, and its kernel."""
-        index = bisect_right(self._wait_ends, at) - 1
+        index = bisect_right(self._wait_ends, time) - 1
         while index >= 0:
             wait = self._waits[index]
-            kernel = self._last(min(wait.end, at))
+            kernel = self._last(min(wait.end, time))
             # A call that found the device idle waited for nothing
-            if kernel is not None and kernel.end > wait.begin and kernel.begin < at:
+            if kernel is not None and kernel.end > wait.begin and kernel.begin < time:
                 return wait.end, kernel
             index -= 1
             if wait.end <= self._begin:
@@ -143,8 +143,8 @@ class _Walk:
         if begin < waited:
             yield Segment("host", "return from a synchronizing call", waited - begin)
 
-    def _last(self, at: float) -> Event | None:
-        index = bisect_right(self._ends, at) - 1
+    def _last(self, time: float) -> Event | None:
+        index = bisect_right(self._ends, time) - 1
         return self._ended[index] if index >= 0 else None
 
     def _cause(self, kernel: Event) -> Event:
@@ -154,21 +154,21 @@ class _Walk:
         index = bisect_right(ends, kernel.begin) - 1
         before = self._streams[kernel.lane][index] if index >= 0 else None
         other = self._last(kernel.begin)
-        causes = [each for each in (launch, before) if each is not None]
-        cause = max(causes, key=lambda each: each.end, default=None)
+        causes = [event for event in (launch, before) if event is not None]
+        cause = max(causes, key=lambda event: event.end, default=None)
         # A kernel of another stream is the cause if it ended right before the start
         late = cause is None or kernel.begin - cause.end > SHORT
         if late and other is not None and kernel.begin - other.end <= SHORT:
             return other
         return cause or kernel._replace(kind="launch", end=kernel.begin)
 
-    def _delay(self, kernel: Event, cause: Event, at: float) -> Iterator[Segment]:
+    def _delay(self, kernel: Event, cause: Event, time: float) -> Iterator[Segment]:
         """The time from the cause of a kernel to its start."""
         begin = max(cause.end, self._begin)
-        if begin >= at:
+        if begin >= time:
             return
         if cause.kind == "launch":
-            yield Segment("launch", "from the call to the start of the kernel", at - begin)
+            yield Segment("launch", "from the call to the start of the kernel", time - begin)
         else:
-            kind = "gap" if at - begin <= SHORT else "dependency"
-            yield Segment(kind, f"before {kernel.name}", at - begin)
+            kind = "gap" if time - begin <= SHORT else "dependency"
+            yield Segment(kind, f"before {kernel.name}", time - begin)

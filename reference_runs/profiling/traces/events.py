@@ -73,8 +73,8 @@ class Trace:
     def window(self) -> Span:
         """The analyzed time: from the first step to the last, with its work on the device."""
         marks = self.steps or self.host or self.device
-        begin = min(each.begin for each in marks)
-        ends = [*(each.end for each in marks), *(each.end for each in self.device)]
+        begin = min(event.begin for event in marks)
+        ends = [*(event.end for event in marks), *(event.end for event in self.device)]
         return begin, max(ends)
 
 
@@ -86,23 +86,25 @@ def read_trace(path: Path) -> Trace:
         raise RunFault(
             f"{path} is not a trace: expected traceEvents, as torch.profiler writes them"
         )
-    events = sorted(_timed(path, rows), key=lambda each: (each.begin, -each.end))
+    events = sorted(_timed(path, rows), key=lambda event: (event.begin, -event.end))
     if not events:
         raise RunFault(f"{path} has no timed events of torch.profiler")
     info = data.get("distributedInfo") if isinstance(data, dict) else None
     info = info if isinstance(info, dict) else {}
-    host = [each for each in events if each.kind not in _ON_DEVICE or _on_host(each)]
+    host = [event for event in events if event.kind not in _ON_DEVICE or _on_host(event)]
     return Trace(
         name=str(path),
         rank=_whole(info.get("rank"), 0),
         ranks=_whole(info.get("world_size"), 1),
         host=tuple(host),
         device=tuple(
-            each
-            for each in events
-            if each.kind in _ON_DEVICE and not _on_host(each) and each.end > each.begin
+            event
+            for event in events
+            if event.kind in _ON_DEVICE and not _on_host(event) and event.end > event.begin
         ),
-        steps=tuple(each for each in host if each.kind == "range" and each.name.startswith(STEP)),
+        steps=tuple(
+            event for event in host if event.kind == "range" and event.name.startswith(STEP)
+        ),
     )
 
 
@@ -134,7 +136,7 @@ def _json(path: Path) -> Any:
 
 def _timed(path: Path, rows: Iterable[Any]) -> Iterable[Event]:
     """The complete events with a known category."""
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if not isinstance(row, dict) or row.get("ph") != "X":
             continue
         kind = _KINDS.get(str(row.get("cat", "")).lower())
@@ -145,7 +147,7 @@ def _timed(path: Path, rows: Iterable[Any]) -> Iterable[Event]:
         except (KeyError, TypeError, ValueError):
             begin = length = math.nan
         if not math.isfinite(begin + length) or length < 0:
-            raise RunFault(f"{path}: event {at} of the trace has no valid time")
+            raise RunFault(f"{path}: event {index} of the trace has no valid time")
         name, args = str(row.get("name", "")), row.get("args")
         yield Event(
             name,

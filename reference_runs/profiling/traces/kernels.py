@@ -26,14 +26,14 @@ LENGTHS, FEWEST, MOST = (2, 3, 4, 5), 2, 5
 
 def kernel_times(trace: Trace, steps: int) -> tuple[KernelTime, ...]:
     """The kernels of a device, or the own time of operators on a CPU; the longest first."""
-    found: dict[str, list[float]] = defaultdict(list)
+    times_by_name: dict[str, list[float]] = defaultdict(list)
     if trace.device:
-        for each in trace.device:
-            found[each.name].append(each.end - each.begin)
+        for event in trace.device:
+            times_by_name[event.name].append(event.end - event.begin)
     else:
         for call in _calls(trace):
-            found[call.event.name].append(call.own)
-    whole = sum(map(sum, found.values())) or 1.0
+            times_by_name[call.event.name].append(call.own)
+    whole = sum(map(sum, times_by_name.values())) or 1.0
     rows = [
         KernelTime(
             name=name,
@@ -41,24 +41,24 @@ def kernel_times(trace: Trace, steps: int) -> tuple[KernelTime, ...]:
             calls=len(times) / steps,
             share=sum(times) / whole,
         )
-        for name, times in found.items()
+        for name, times in times_by_name.items()
     ]
-    return tuple(sorted(rows, key=lambda each: -each.ms))
+    return tuple(sorted(rows, key=lambda row: -row.ms))
 
 
 def launches(trace: Trace, steps: int) -> Launches | None:
     """The launches of a device's work; None if the trace has none."""
     calls = launches_of(trace)
     pairs = [
-        (calls[number], each) for each in trace.device if (number := correlation(each)) in calls
+        (calls[number], event) for event in trace.device if (number := correlation(event)) in calls
     ]
     if not pairs:
         return None
-    delays = [max(0.0, each.begin - call.end) for call, each in pairs]
-    short = [each.end - each.begin < call.end - call.begin for call, each in pairs]
+    delays = [max(0.0, event.begin - call.end) for call, event in pairs]
+    short = [event.end - event.begin < call.end - call.begin for call, event in pairs]
     # A kernel that starts at the time of another launch has left the queue before it
     changes = sorted(
-        [*((call.begin, 1) for call, _ in pairs), *((each.begin, -1) for _, each in pairs)]
+        [*((call.begin, 1) for call, _ in pairs), *((event.begin, -1) for _, event in pairs)]
     )
     queue = longest = 0
     for _, change in changes:
@@ -83,17 +83,17 @@ class Call(NamedTuple):
 def _calls(trace: Trace) -> Iterator[Call]:
     """The operator calls on the host: each thread's calls form trees."""
     lanes: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for each in trace.host:
-        if each.kind in ("operator", "communication"):
-            lanes[each.lane].append(each)
+    for event in trace.host:
+        if event.kind in ("operator", "communication"):
+            lanes[event.lane].append(event)
     for events in lanes.values():
         open_calls: list[tuple[Event, list[float]]] = []
-        for each in events:
-            while open_calls and open_calls[-1][0].end <= each.begin:
+        for event in events:
+            while open_calls and open_calls[-1][0].end <= event.begin:
                 yield _closed(*open_calls.pop())
             if open_calls:
-                open_calls[-1][1].append(each.end - each.begin)
-            open_calls.append((each, []))
+                open_calls[-1][1].append(event.end - event.begin)
+            open_calls.append((event, []))
         while open_calls:
             yield _closed(*open_calls.pop())
 
@@ -118,13 +118,13 @@ def counted(trace: Trace, steps: int) -> tuple[CountedOperator, ...]:
     The time is that of their kernels, or of the operator on a CPU.
     """
     kernels = _kernel_times_by_operator(trace)
-    found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-    for each in trace.host:
-        flop = _flop(each)
+    calls_by_operator: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for event in trace.host:
+        flop = _flop(event)
         if flop:
-            own = each.end - each.begin
-            time = kernels.get(each.args.get("External id"), 0.0) if trace.device else own
-            found[each.name, str(each.args["Input Dims"])].append((flop, time))
+            own = event.end - event.begin
+            time = kernels.get(event.args.get("External id"), 0.0) if trace.device else own
+            calls_by_operator[event.name, str(event.args["Input Dims"])].append((flop, time))
     rows = [
         CountedOperator(
             name=name,
@@ -133,17 +133,17 @@ def counted(trace: Trace, steps: int) -> tuple[CountedOperator, ...]:
             calls=len(calls) / steps,
             flop=sum(flop for flop, _ in calls) / steps,
         )
-        for (name, shapes), calls in found.items()
+        for (name, shapes), calls in calls_by_operator.items()
     ]
-    return tuple(sorted(rows, key=lambda each: -each.ms))
+    return tuple(sorted(rows, key=lambda row: -row.ms))
 
 
 def _kernel_times_by_operator(trace: Trace) -> dict[Any, float]:
     """Microseconds of kernels by the number of the operator that launched them."""
-    found: dict[Any, float] = defaultdict(float)
-    for each in trace.device:
-        found[each.args.get("External id")] += each.end - each.begin
-    return found
+    times: dict[Any, float] = defaultdict(float)
+    for event in trace.device:
+        times[event.args.get("External id")] += event.end - event.begin
+    return times
 
 
 def _flop(event: Event) -> float:
@@ -164,7 +164,7 @@ def _flop(event: Event) -> float:
 
 
 def _argument(size: Any, value: Any) -> Any:
-    if isinstance(size, list) and size and all(isinstance(each, int) for each in size):
+    if isinstance(size, list) and size and all(isinstance(side, int) for side in size):
         return _Shape(tuple(size))
     text = str(value).strip()
     if text in ("True", "False"):
@@ -197,20 +197,20 @@ def sequences(trace: Trace, steps: int) -> tuple[Sequence, ...]:
 
     A sequence that is a part of a longer one in the report is omitted.
     """
-    found: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    times_by_sequence: dict[tuple[str, ...], list[float]] = defaultdict(list)
     lanes: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for each in trace.device:
-        if each.kind == "kernel":
-            lanes[each.lane].append(each)
+    for event in trace.device:
+        if event.kind == "kernel":
+            lanes[event.lane].append(event)
     for events in lanes.values():
         for length in LENGTHS:
             for names, time in _runs(events, length):
-                found[names].append(time)
-    often = [(names, times) for names, times in found.items() if len(times) >= FEWEST]
+                times_by_sequence[names].append(time)
+    often = [(names, times) for names, times in times_by_sequence.items() if len(times) >= FEWEST]
     often.sort(key=lambda item: (-sum(item[1]), -len(item[0])))
     kept: list[Sequence] = []
     for names, times in often:
-        if not any(_part_of(names, each.kernels) for each in kept):
+        if not any(_part_of(names, sequence.kernels) for sequence in kept):
             calls, ms = len(times) / steps, sum(times) / steps / 1000
             kept.append(Sequence(kernels=names, calls=calls, ms=ms))
         if len(kept) == MOST:
@@ -221,14 +221,14 @@ def sequences(trace: Trace, steps: int) -> tuple[Sequence, ...]:
 def _runs(events: list[Event], length: int) -> Iterator[tuple[tuple[str, ...], float]]:
     """Sequences of a length that do not overlap an equal one before them."""
     last: dict[tuple[str, ...], int] = {}
-    for at in range(len(events) - length + 1):
-        part = events[at : at + length]
-        names = tuple(each.name for each in part)
-        if at >= last.get(names, -length) + length:
-            last[names] = at
-            yield names, sum(each.end - each.begin for each in part)
+    for start in range(len(events) - length + 1):
+        part = events[start : start + length]
+        names = tuple(event.name for event in part)
+        if start >= last.get(names, -length) + length:
+            last[names] = start
+            yield names, sum(event.end - event.begin for event in part)
 
 
 def _part_of(names: Iterable[str], longer: tuple[str, ...]) -> bool:
     part = tuple(names)
-    return any(longer[at : at + len(part)] == part for at in range(len(longer)))
+    return any(longer[start : start + len(part)] == part for start in range(len(longer)))

@@ -92,12 +92,12 @@ class Gpu:
             (nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, ALL_LINKS),
             (nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, ALL_LINKS),
         ]
-        found = self._query(nvml.nvmlDeviceGetFieldValues, self._handle, fields)
-        if found is None:
+        readings = self._query(nvml.nvmlDeviceGetFieldValues, self._handle, fields)
+        if readings is None:
             return None, None
         return [
-            int(each.value.ullVal) * 1024 if each.nvmlReturn == nvml.NVML_SUCCESS else None
-            for each in found
+            int(reading.value.ullVal) * 1024 if reading.nvmlReturn == nvml.NVML_SUCCESS else None
+            for reading in readings
         ]
 
     def _query(self, ask: Callable[..., Any], *arguments: Any) -> Any:

@@ -69,10 +69,10 @@ class Machine:
         psutil would scan all processes of the machine, which costs tens of milliseconds.
         """
         self._started = []
-        for each in multiprocessing.active_children():
+        for worker in multiprocessing.active_children():
             # A process that has ended has its time counted in this one
             with suppress(self._psutil.Error):
-                self._started.append(self._psutil.Process(each.pid))
+                self._started.append(self._psutil.Process(worker.pid))
 
     def read(self) -> Reading:
         """All figures now."""
@@ -98,14 +98,14 @@ class Machine:
 
     def _seconds(self) -> float:
         used = self._own.cpu_times()
-        found = used.user + used.system + used.children_user + used.children_system
-        for each in self._started:
+        seconds = used.user + used.system + used.children_user + used.children_system
+        for worker in self._started:
             try:
-                used = each.cpu_times()
+                used = worker.cpu_times()
             except self._psutil.Error:
                 continue  # it has ended: its parent includes its time now
-            found += used.user + used.system
-        return float(found)
+            seconds += used.user + used.system
+        return float(seconds)
 
 
 class Sampler:
@@ -193,6 +193,6 @@ def _gpu_between(first: GpuReading | None, last: GpuReading | None, seconds: flo
 def stats_of(usage: Usage) -> dict[str, float]:
     """A span as the value of a `tracked_stats` record: the available figures, by name."""
     skipped = ("begin_ms", "end_ms", "interval", "gpu")
-    found = {k: v for k, v in vars(usage).items() if k not in skipped}
+    stats = {k: v for k, v in vars(usage).items() if k not in skipped}
     gpu = {} if usage.gpu is None else vars(usage.gpu)
-    return found | {f"gpu_{k}": v for k, v in gpu.items() if v is not None}
+    return stats | {f"gpu_{k}": v for k, v in gpu.items() if v is not None}

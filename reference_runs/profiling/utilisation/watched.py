@@ -81,8 +81,8 @@ class Watched:
             def keep(usage: Usage) -> None:
                 self._usage.append(usage)
                 span = {"begin_ms": usage.begin_ms, "end_ms": usage.end_ms}
-                for each in logs:
-                    each.event("tracked_stats", stats_of(usage), metadata=span)
+                for logger in logs:
+                    logger.event("tracked_stats", stats_of(usage), metadata=span)
 
             self._sampler = Sampler(machine, keep)
             yield self._sampler.during
@@ -119,15 +119,15 @@ class Watched:
 
         Both are in milliseconds from the beginning of the first.
         """
-        found = [*_intervals(self._lines.lines)]
-        first = found[0][1] if found else 0.0
+        rows = [*_intervals(self._lines.lines)]
+        first = rows[0][1] if rows else 0.0
         made = (
             Interval(kind=kind, begin_ms=begin - first, end_ms=end - first)  # type: ignore[arg-type]
-            for kind, begin, end in found
+            for kind, begin, end in rows
         )
         spans = (
-            replace(each, begin_ms=each.begin_ms - first, end_ms=each.end_ms - first)
-            for each in self._usage
+            replace(usage, begin_ms=usage.begin_ms - first, end_ms=usage.end_ms - first)
+            for usage in self._usage
         )
         return tuple(made), tuple(spans)
 
