@@ -35,6 +35,8 @@ OUTPUT_BYTES = 256 << 20
 _ERROR_BYTES = 64 << 10
 _BLOCK = 1 << 16
 _GRACE_SECONDS = 2.0
+_NOT_FOUND = 127
+"""Exit status of a shell that does not find a command."""
 
 # In these messages git omits a password, but not a token in place of the user name
 _CREDENTIALS = re.compile(r"://[^/\s@]+@")
@@ -69,31 +71,36 @@ def run_git(
         stream.seek(0)
         try:
             started = Git(str(folder)).execute(
-                ["git", *words],
+                [*_limited_shell(), "git", *words],
                 istream=stream,
                 as_process=True,
                 env=dict(variables),
-                preexec_fn=_limit_memory,
             )
         except GitCommandNotFound:
-            raise UsageFault("git is not installed; install git") from None
+            raise UsageFault(f"git {words[0]} cannot be started: /bin/sh does not exist") from None
         except OSError as error:
             raise UsageFault(f"git {words[0]} cannot be started: {error.strerror}") from None
         assert started.proc is not None
         try:
-            return _finished(started.proc, words[0], seconds)
+            finished = _finished(started.proc, words[0], seconds)
         finally:
             _end(started.proc)
+    if finished.status == _NOT_FOUND:
+        raise UsageFault("git is not installed; install git")
+    return finished
 
 
-def _limit_memory() -> None:
-    """Limit the memory that this process allocates, not maps: packs may be larger than memory."""
+def _limited_shell() -> list[str]:
+    """A command that limits the memory that git allocates, not maps: packs may be larger.
+
+    A shell sets the limit, because a function between fork and exec would copy this process's page
+    tables for each call of git.
+    """
     import resource
 
-    with suppress(OSError, ValueError):
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        soft_limit = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (soft_limit, hard))
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
+    return ["/bin/sh", "-c", f'ulimit -S -d {limit >> 10} 2>/dev/null; exec "$@"', "sh"]
 
 
 def _end(process: Popen[bytes]) -> None:

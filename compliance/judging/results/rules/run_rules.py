@@ -119,6 +119,7 @@ COMPRESSED_LOG = both(
     bad="result_3.txt was compressed with gzip, and renamed to result_3.txt again",
     good="result_3.txt is text",
     reads_content=False,
+    follows=(Follows("log.broken-compression"),),
 )
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
