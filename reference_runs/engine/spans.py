@@ -17,16 +17,16 @@ def check_span(task: Task[Any], field: str, samples: str, devices: int = 1) -> N
     of several ranks.
     """
     span, size = getattr(task.config, field) * devices, task.micro_batch_size
-    found = f"{field} is {span}" if devices == 1 else f"{field} on {devices} devices is {span}"
+    setting = f"{field} is {span}" if devices == 1 else f"{field} on {devices} devices is {span}"
     everywhere = size * task.ranks.world
     if span < 1 or (size % span and (span % size or everywhere % span)):
         several = f", or be a multiple of {size} that divides the {everywhere} of all ranks"
         raise RunFault(
-            f"{found}; must divide the {size} {samples} of a rank's micro-batch"
+            f"{setting}; must divide the {size} {samples} of a rank's micro-batch"
             f"{several if task.ranks.world > 1 else ''}; set either with --set"
         )
     if span > size and task.setting.compile:
         raise RunFault(
-            f"--compile: communication within the model cannot be compiled; {found}, more than"
+            f"--compile: communication within the model cannot be compiled; {setting}, more than"
             f" the {size} {samples} of a rank's micro-batch"
         )

@@ -49,7 +49,7 @@ class Stepper:
         with task.device if full else nullcontext():
             model = self._fresh()
         # Fake tensors cannot be moved, not even to their present device
-        if any(each.device != task.device for each in (*model.parameters(), *model.buffers())):
+        if any(tensor.device != task.device for tensor in (*model.parameters(), *model.buffers())):
             model = model.to(task.device)
         if task.ranks.mesh is not None:
             # The model is divided first: optimizers are built from the shards of a rank
@@ -154,7 +154,7 @@ class Stepper:
         if task.ranks.mesh is not None:
             from podium.reference_runs.parallel.experts import local
 
-            grads = [local(each) for each in grads]
+            grads = [local(grad) for grad in grads]
         torch._foreach_mul_(grads, factor)
 
     def _update(self, step: int) -> None:

@@ -30,14 +30,14 @@ TRAINED_RECURRENT: tuple[RecurrentPass, ...] = get_args(RecurrentPass)
 @cache
 def plain(name: str) -> dict[str, Any]:
     """A data file in this module's folder: problems or public sheets."""
-    found: dict[str, Any] = json.loads(files(__package__).joinpath("data", name).read_bytes())
-    return found
+    content: dict[str, Any] = json.loads(files(__package__).joinpath("data", name).read_bytes())
+    return content
 
 
 def rows(kind: str, name: ListName) -> Sequence[Sequence[Any]]:
     """The rows of a DeepBench list; empty for a list that DeepBench does not have."""
-    found: Sequence[Sequence[Any]] = plain("problems.json")[kind].get(name, ())
-    return found
+    listed_rows: Sequence[Sequence[Any]] = plain("problems.json")[kind].get(name, ())
+    return listed_rows
 
 
 def listed(name: ListName, ranks: int, rows_of_ranks: int = 1) -> list[Listed]:

@@ -52,7 +52,7 @@ class Gemm:
     @property
     def label(self) -> str:
         """Dimensions, and the transposed matrices."""
-        flags = "".join("T" if each else "N" for each in (self.a_t, self.b_t))
+        flags = "".join("T" if transposed else "N" for transposed in (self.a_t, self.b_t))
         return f"{self.m}x{self.n}x{self.k} {flags}"
 
 

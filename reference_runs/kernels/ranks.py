@@ -53,8 +53,8 @@ class RankGroup:
         self.start()
         for line in self._lines:
             line.send((elements, rows))
-        found: list[Timing] = [self._answer(line) for line in self._lines]
-        return found[0]
+        timings: list[Timing] = [self._answer(line) for line in self._lines]
+        return timings[0]
 
     def start(self) -> None:
         """Connect the ranks if they are not yet connected; raises the same errors as `timing`."""
@@ -70,14 +70,14 @@ class RankGroup:
         meeting = str(Path(self._folder.name) / "meeting")
         threads = max(1, torch.get_num_threads() // self._ranks)
         for rank in range(self._ranks):
-            ours, theirs = context.Pipe()
+            parent_end, rank_end = context.Pipe()
             place = (rank, self._ranks, meeting, self._device.type)
-            work = (place, theirs, self._limit, threads)
+            work = (place, rank_end, self._limit, threads)
             process = context.Process(target=_serve, args=work, daemon=True)
             process.start()
-            theirs.close()
+            rank_end.close()
             self._processes.append(process)
-            self._lines.append(ours)
+            self._lines.append(parent_end)
         for line in self._lines:
             self._answer(line)
 
@@ -137,15 +137,15 @@ def _serve(place: tuple[int, int, str, str], line: Connection, limit: float, thr
 def _timed(values: torch.Tensor, sum_over_ranks: Sum, limit: float) -> Timing:
     begin = time.perf_counter()
     first = _slowest(values, sum_over_ranks)
-    found: list[float] = []
-    while len(found) < MOST:
-        found.append(_slowest(values, sum_over_ranks))
+    seconds: list[float] = []
+    while len(seconds) < MOST:
+        seconds.append(_slowest(values, sum_over_ranks))
         late = _agreed(time.perf_counter() > begin + limit, values.device)
-        if len(found) >= (FEWEST_LATE if late else FEWEST) and (late or narrow(found)):
+        if len(seconds) >= (FEWEST_LATE if late else FEWEST) and (late or narrow(seconds)):
             break
         # Repeated sums would overflow the type
         values.fill_(1)
-    return timing(found, first=first, cold=None)
+    return timing(seconds, first=first, cold=None)
 
 
 def _slowest(values: torch.Tensor, sum_over_ranks: Sum) -> float:
@@ -162,6 +162,6 @@ def _slowest(values: torch.Tensor, sum_over_ranks: Sum) -> float:
 
 def _agreed(mine: bool, device: torch.device) -> bool:
     """Whether the value is true on any rank: all must stop together."""
-    said = torch.tensor(float(mine), device=device)
-    dist.all_reduce(said, dist.ReduceOp.MAX)
-    return bool(said)
+    flag = torch.tensor(float(mine), device=device)
+    dist.all_reduce(flag, dist.ReduceOp.MAX)
+    return bool(flag)

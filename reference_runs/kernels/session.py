@@ -123,7 +123,7 @@ class Bench:
 
     def ready(self, items: Sequence[Item]) -> None:
         """Start the processes that some kernels need, before the budget starts."""
-        if any(isinstance(each.problem, AllReduce) for each in items):
+        if any(isinstance(item.problem, AllReduce) for item in items):
             # Errors are reported for each kernel
             with suppress(Unsupported, RanksLost):
                 self._group.start()
@@ -142,18 +142,18 @@ class Bench:
     def measured(self, item: Item) -> Measured:
         """Measure a kernel, or report why it is skipped."""
         problem, precision = item.problem, self.conditions.precision
-        found = skipped(item, precision, "")
+        kernel = skipped(item, precision, "")
         room, wanted = available(self.conditions.device), needed(problem, precision)
         if room is not None and wanted > room:
-            return replace(found, reason=f"needs {_mb(wanted)} of memory; {_mb(room)} are free")
+            return replace(kernel, reason=f"needs {_mb(wanted)} of memory; {_mb(room)} are free")
         try:
-            return self._rated(replace(found, status="measured", timing=self._timing(item)))
+            return self._rated(replace(kernel, status="measured", timing=self._timing(item)))
         except (Unsupported, NotImplementedError) as error:
-            return replace(found, reason=_line(error))
+            return replace(kernel, reason=_line(error))
         except RanksLost as error:
-            return replace(found, status="failed", reason=_line(error))
+            return replace(kernel, status="failed", reason=_line(error))
         except (RuntimeError, MemoryError) as error:
-            return replace(found, status=_status(error), reason=_line(error))
+            return replace(kernel, status=_status(error), reason=_line(error))
 
     def _timing(self, item: Item) -> Timing:
         if isinstance(item.problem, AllReduce):
@@ -162,18 +162,18 @@ class Bench:
             return self._watch.timing(item.make(self._place))
         return self._watch.timing(prepared(item.problem, self._place))
 
-    def _rated(self, found: Measured) -> Measured:
-        assert found.timing is not None
-        seconds = found.timing.median_ms / 1000
-        rate, flow = found.flop / seconds, found.bytes / seconds
-        alone = not isinstance(found.problem, AllReduce)
+    def _rated(self, kernel: Measured) -> Measured:
+        assert kernel.timing is not None
+        seconds = kernel.timing.median_ms / 1000
+        rate, flow = kernel.flop / seconds, kernel.bytes / seconds
+        alone = not isinstance(kernel.problem, AllReduce)
         return replace(
-            found,
-            tflops=rate / 1e12 if found.flop else None,
-            gb_per_s=flow / 1e9 if found.bytes else None,
-            flop_share=rate / self.roof.flop_per_s if found.flop else None,
+            kernel,
+            tflops=rate / 1e12 if kernel.flop else None,
+            gb_per_s=flow / 1e9 if kernel.bytes else None,
+            flop_share=rate / self.roof.flop_per_s if kernel.flop else None,
             # The numbers of all ranks are not traffic of one device's memory
-            bandwidth_share=flow / self.roof.bytes_per_s if found.bytes and alone else None,
+            bandwidth_share=flow / self.roof.bytes_per_s if kernel.bytes and alone else None,
         )
 
 
@@ -207,45 +207,49 @@ def measure(
     conditions, known = bench.conditions, known or {}
     bench.ready(items)
     end = time.perf_counter() + (budget_s or 0)
-    made = replace(conditions.empty(budget_s), roof=bench.roof)
-    found = [skipped(each, conditions.precision, NO_TIME) for each in items]
+    run = replace(conditions.empty(budget_s), roof=bench.roof)
+    kernels = [skipped(item, conditions.precision, NO_TIME) for item in items]
     kept = 0.0
-    for done, at in enumerate(range(len(items)) if order is None else order):
-        item = items[at]
+    for done, index in enumerate(range(len(items)) if order is None else order):
+        item = items[index]
         if item.problem in known:
-            found[at] = replace(known[item.problem], count=item.count)
+            kernels[index] = replace(known[item.problem], count=item.count)
         elif budget_s is None or _fits(bench.least_s(item.problem), budget_s, end):
-            found[at] = bench.measured(item)
+            kernels[index] = bench.measured(item)
         watch(done + 1)
         if time.perf_counter() > kept + KEEP_S:
-            keep(replace(made, kernels=_as_far(found)))
+            keep(replace(run, kernels=_as_far(kernels)))
             kept = time.perf_counter()
-    return replace(made, kernels=tuple(found), notes=_notes(found, budget_s), complete=True)
+    return replace(run, kernels=tuple(kernels), notes=_notes(kernels, budget_s), complete=True)
 
 
 def _fits(least_s: float, budget_s: float, end: float) -> bool:
     return least_s < min(budget_s * MOST_OF_BUDGET, end - time.perf_counter())
 
 
-def _as_far(found: Sequence[Measured]) -> tuple[Measured, ...]:
-    return tuple(each for each in found if each.reason != NO_TIME)
+def _as_far(kernels: Sequence[Measured]) -> tuple[Measured, ...]:
+    return tuple(kernel for kernel in kernels if kernel.reason != NO_TIME)
 
 
-def _notes(found: Sequence[Measured], budget_s: float | None) -> tuple[str, ...]:
-    left = sum(each.reason == NO_TIME for each in found)
+def _notes(kernels: Sequence[Measured], budget_s: float | None) -> tuple[str, ...]:
+    left = sum(kernel.reason == NO_TIME for kernel in kernels)
     if budget_s is None or not left:
         return ()
-    done = len(found) - left
-    return (f"budget {budget_s:g} s: {done} of {len(found)} kernels, spread over kinds and sizes",)
+    done = len(kernels) - left
+    return (
+        f"budget {budget_s:g} s: {done} of {len(kernels)} kernels, spread over kinds and sizes",
+    )
 
 
 def spread(problems: Sequence[Problem]) -> list[int]:
     """An order in which every prefix is spread over the kinds, and over the sizes of each."""
     groups: dict[Kind, list[int]] = {}
-    for at in sorted(range(len(problems)), key=lambda at: _size(problems[at])):
-        groups.setdefault(problems[at].kind, []).append(at)
-    turns = zip_longest(*([group[at] for at in halved(len(group))] for group in groups.values()))
-    return [at for at in chain.from_iterable(turns) if at is not None]
+    for index in sorted(range(len(problems)), key=lambda index: _size(problems[index])):
+        groups.setdefault(problems[index].kind, []).append(index)
+    turns = zip_longest(
+        *([group[index] for index in halved(len(group))] for group in groups.values())
+    )
+    return [index for index in chain.from_iterable(turns) if index is not None]
 
 
 def halved(count: int) -> Iterator[int]:

@@ -54,7 +54,7 @@ class GroupNormedBatch(nn.BatchNorm2d):
         # Divided images have equal sides, and all of the last one
         height = x_BCHW.shape[-2 if self.of_images is None else -1]
         means, variances, parts = [], [], []
-        groups = (torch.split(each, self.span) for each in (x_BCHW, *of_images))
+        groups = (torch.split(tensor, self.span) for tensor in (x_BCHW, *of_images))
         for x, *of_parts in zip(*groups, strict=True):
             mean, variance = _pooled(*of_parts)
             count = len(x) * height * x.shape[-1]

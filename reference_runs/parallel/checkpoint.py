@@ -61,7 +61,7 @@ def load_parts(stepper: Stepper, folder: Path) -> Restored:
         notes: dict[str, Any] = torch.load(folder / NOTES, weights_only=True)
     except (OSError, EOFError, RuntimeError, UnpicklingError):
         raise RunFault(f"--resume: no checkpoint at {folder}") from None
-    found = restored(folder, notes, stepper)
+    progress = restored(folder, notes, stepper)
     state = _state(stepper)
     try:
         load(state, checkpoint_id=folder / f"step-{notes['step']}")
@@ -75,7 +75,7 @@ def load_parts(stepper: Stepper, folder: Path) -> Restored:
         optim_state_dict=state["optimizers"],
         options=OPTIONS,
     )
-    return found
+    return progress
 
 
 def _state(stepper: Stepper) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def pieces(rank: int, ranks: int) -> tuple[int, int]:
 def own(whole_BL: Tensor, group: ProcessGroup) -> Tensor:
     """The rank's part of sequences, whose length twice the number of ranks must divide."""
     cut = whole_BL.chunk(2 * group.size(), 1)
-    return torch.cat([cut[each] for each in pieces(group.rank(), group.size())], 1)
+    return torch.cat([cut[piece] for piece in pieces(group.rank(), group.size())], 1)
 
 
 def positions(length: int, device: torch.device, group: ProcessGroup) -> Tensor:
@@ -44,17 +44,17 @@ def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, group: ProcessGroup) 
     ranks = group.size()
     everyone = gathered(torch.stack((k_BKLE, v_BKLE)), group)
     halves = everyone.chunk(2, -2)
-    place = {each: (rank, half) for rank in range(ranks) for half, each in _halves(rank, ranks)}
-    ordered = [halves[place[each][1]][place[each][0]] for each in range(2 * ranks)]
-    found = []
-    for query, each in zip(q_BHLE.chunk(2, -2), pieces(group.rank(), ranks), strict=True):
-        keys, values = torch.cat(ordered[: each + 1], -2)
+    place = {piece: (rank, half) for rank in range(ranks) for half, piece in _halves(rank, ranks)}
+    ordered = [halves[place[piece][1]][place[piece][0]] for piece in range(2 * ranks)]
+    outputs = []
+    for query, piece in zip(q_BHLE.chunk(2, -2), pieces(group.rank(), ranks), strict=True):
+        keys, values = torch.cat(ordered[: piece + 1], -2)
         # The last of these tokens are the queries
         mask = causal_lower_right(query.shape[-2], keys.shape[-2])
-        found.append(
+        outputs.append(
             F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, enable_gqa=True)
         )
-    return torch.cat(found, -2)
+    return torch.cat(outputs, -2)
 
 
 def _halves(rank: int, ranks: int) -> Any:
@@ -73,8 +73,8 @@ def divide(model: Any, mesh: DeviceMesh) -> None:
             module.attend = partial(attend, group=group)
 
     def enter(_: nn.Module, inputs: Any, named: Any) -> Any:
-        return [_part(each, group) for each in inputs], {
-            name: _part(each, group) for name, each in named.items()
+        return [_part(value, group) for value in inputs], {
+            name: _part(value, group) for name, value in named.items()
         }
 
     model.register_forward_pre_hook(enter, with_kwargs=True)

@@ -31,7 +31,7 @@ def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGro
     ranks = group.size()
     come_E = torch.empty_like(sizes_E)
     dist.all_to_all_single(come_E, sizes_E, group=group)
-    going, coming = (each.view(ranks, -1).sum(1).tolist() for each in (sizes_E, come_E))
+    going, coming = (counts_E.view(ranks, -1).sum(1).tolist() for counts_E in (sizes_E, come_E))
     here = exchanged(x_TD, going, coming, group)
     # They arrive by rank, and within a rank by expert
     number = torch.arange(len(sizes_E) // ranks, device=x_TD.device).repeat(ranks)

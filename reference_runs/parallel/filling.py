@@ -32,7 +32,7 @@ def fill_parts(
     the same names, only the first of them calls it, and sends the result to the others.
     """
     # Buffers are determined by the config and already have their values
-    buffers = {name: each for name, each in model.named_buffers() if not each.is_meta}
+    buffers = {name: buffer for name, buffer in model.named_buffers() if not buffer.is_meta}
     model.to_empty(device=device)
     for name, value in buffers.items():
         owner, _, last = name.rpartition(".")

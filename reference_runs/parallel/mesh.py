@@ -55,7 +55,7 @@ def parse(text: str) -> Mesh:
     """Parse a mesh such as `fsdp=4,tp=2`; raises RunFault."""
     sizes: dict[str, int] = {}
     for part in text.split(","):
-        axis, _, size = (each.strip() for each in part.partition("="))
+        axis, _, size = (token.strip() for token in part.partition("="))
         if axis not in AXES or not (size.isascii() and size.isdigit()) or int(size) < 1:
             raise RunFault(f"--mesh: {part!r} is not an axis; expected e.g. dp=2,fsdp=4,tp=2")
         if axis in sizes:

@@ -80,10 +80,10 @@ class Pipeline(nn.Module):
         stage, stages = self.mesh["pp"].get_local_rank(), self.mesh["pp"].size()
         first = (tokens_BL,) if stage == 0 else ()
         last = {"targets_BL": targets_BL} if stage == stages - 1 else {}
-        found = self._schedules[known].step(*first, target=targets_BL, **last)
+        losses = self._schedules[known].step(*first, target=targets_BL, **last)
         total = torch.zeros((), device=tokens_BL.device)
-        if found is not None:
-            total = found.detach().sum()
+        if losses is not None:
+            total = losses.detach().sum()
         group = self.mesh["pp"].get_group()
         dist.broadcast(total, dist.get_global_rank(group, stages - 1), group=group)
         return total

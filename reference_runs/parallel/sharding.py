@@ -36,7 +36,7 @@ class Replicated(ParallelStyle):
 
     def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
         def entered(_: nn.Module, inputs: tuple[Tensor, ...], mesh: DeviceMesh) -> Any:
-            return tuple(DTensor.from_local(each, mesh, [Replicate()]) for each in inputs)
+            return tuple(DTensor.from_local(tensor, mesh, [Replicate()]) for tensor in inputs)
 
         def left(_: nn.Module, output: Any, _mesh: DeviceMesh) -> Any:
             return output.to_local()
@@ -62,17 +62,17 @@ def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
         "output": ColwiseParallel(output_layouts=whole),
     }
     for number in range(blocks):
-        at = f"blocks.{number}"
+        block = f"blocks.{number}"
         for name in ("attention.query", "attention.key", "attention.value", "ffn.gate", "ffn.up"):
-            plan[f"{at}.{name}"] = ColwiseParallel()
+            plan[f"{block}.{name}"] = ColwiseParallel()
         for name in ("attention.out", "ffn.down"):
-            plan[f"{at}.{name}"] = RowwiseParallel(output_layouts=share)
+            plan[f"{block}.{name}"] = RowwiseParallel(output_layouts=share)
         for name in ("attention_norm", "ffn_norm"):
-            plan[f"{at}.{name}"] = SequenceParallel(use_local_output=True)
-        plan[f"{at}.attention"] = PrepareModuleInput(
+            plan[f"{block}.{name}"] = SequenceParallel(use_local_output=True)
+        plan[f"{block}.attention"] = PrepareModuleInput(
             input_layouts=(share, None), desired_input_layouts=(whole, None)
         )
-        plan[f"{at}.ffn"] = PrepareModuleInput(input_layouts=share, desired_input_layouts=whole)
+        plan[f"{block}.ffn"] = PrepareModuleInput(input_layouts=share, desired_input_layouts=whole)
     return plan
 
 
@@ -90,16 +90,20 @@ def shard(model: nn.Module, mesh: DeviceMesh, precision: str) -> nn.Module:
     more = getattr(model, "more_blocks", ())
     blocks = [block for block in (*every, *more) if not isinstance(block, OtherStage)]
     if mesh["tp"].size() > 1:
-        there = {at for at, each in model.named_modules() if not isinstance(each, OtherStage)}
+        there = {
+            name for name, module in model.named_modules() if not isinstance(module, OtherStage)
+        }
         plan = decoder_plan(len(every))
-        parallelize_module(model, mesh["tp"], {at: plan[at] for at in plan if at in there})
+        parallelize_module(model, mesh["tp"], {name: plan[name] for name in plan if name in there})
         if isinstance(model.embedding, OtherStage):
             # The previous stage sends a share of the positions; heads attend to all of them
             decoder, size = cast("Any", model), mesh["tp"].size()
             positions = decoder.positions
             decoder.positions = lambda length, device: positions(length * size, device)
     # A model's first blocks may have no experts
-    mixtures = [each for block in blocks if (each := getattr(block, "mixture", None))]
+    mixtures = [
+        block_mixture for block in blocks if (block_mixture := getattr(block, "mixture", None))
+    ]
     if mesh["ep"].size() > 1:
         for mixture in mixtures:
             divide(mixture, mesh, policy)
@@ -133,22 +137,24 @@ def groups_by_mesh(groups: Iterable[Any]) -> list[dict[str, Any]]:
 
 def by_mesh(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
     """Tensors grouped by mesh: one operation accepts only one mesh."""
-    found: dict[Any, list[Tensor]] = {}
-    for each in tensors:
-        found.setdefault(each.device_mesh if isinstance(each, DTensor) else None, []).append(each)
-    return [*found.values()]
+    groups: dict[Any, list[Tensor]] = {}
+    for tensor in tensors:
+        groups.setdefault(tensor.device_mesh if isinstance(tensor, DTensor) else None, []).append(
+            tensor
+        )
+    return [*groups.values()]
 
 
 def clip(parameters: Sequence[nn.Parameter], limit: float, mesh: DeviceMesh) -> None:
     """Clip the norm of the whole gradient, of which each rank has a part."""
     stages = mesh["pp"].get_group() if mesh["pp"].size() > 1 else None
-    grads = [each.grad for each in parameters if each.grad is not None]
+    grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norms = (torch.nn.utils.get_total_norm(some) for some in by_mesh(grads))
-    whole = [each.full_tensor() if isinstance(each, DTensor) else each for each in norms]
+    whole = [norm.full_tensor() if isinstance(norm, DTensor) else norm for norm in norms]
     norm = torch.linalg.vector_norm(torch.stack(whole))
     if stages is not None:
         square = norm.square()
         dist.all_reduce(square, group=stages)
         norm = square.sqrt()
     factor = torch.clamp(limit / (norm + 1e-6), max=1.0)
-    torch._foreach_mul_([local(each) for each in grads], factor)
+    torch._foreach_mul_([local(grad) for grad in grads], factor)

@@ -67,8 +67,8 @@ class Rows:
     def shared(self, x: Tensor, counts: Sequence[int]) -> Tensor:
         """The rows of all ranks along the first axis, concatenated; `counts` has their numbers."""
         everyone = x.flatten(1).repeat(self.ranks, 1)
-        found = exchanged(everyone, [len(x)] * self.ranks, counts, self.group)
-        return found.view(-1, *x.shape[1:])
+        rows = exchanged(everyone, [len(x)] * self.ranks, counts, self.group)
+        return rows.view(-1, *x.shape[1:])
 
     def windows(self, x: Tensor, kernel: int, stride: int, padding: tuple[int, float]) -> Tensor:
         """The input rows for this rank's output windows; `padding`: size, value.
@@ -91,11 +91,11 @@ class Rows:
         if [*wanted] == held:
             return x
         mine, need = held[self.rank], wanted[self.rank]
-        going = [_common(mine, each) for each in wanted]
-        coming = [_common(each, need) for each in held]
+        going = [_common(mine, span) for span in wanted]
+        coming = [_common(span, need) for span in held]
         stays, _ = going[self.rank], coming[self.rank]
         going[self.rank] = coming[self.rank] = (mine[0], mine[0])
-        parts = self._exchanged(x, [_moved(each, -mine[0]) for each in going], coming)
+        parts = self._exchanged(x, [_moved(span, -mine[0]) for span in going], coming)
         parts[self.rank] = x.narrow(ROWS, stays[0] - mine[0], stays[1] - stays[0])
         # Concatenated even if nothing was received: gradients of sent rows return this way
         joined = torch.cat(parts, ROWS)
@@ -109,7 +109,7 @@ class Rows:
         around[ROWS] = 1
         row = math.prod(around)
         sent = torch.cat([x.narrow(ROWS, a, b - a).reshape(-1) for a, b in going])
-        sizes_out, sizes_in = ([(b - a) * row for a, b in each] for each in (going, coming))
+        sizes_out, sizes_in = ([(b - a) * row for a, b in spans] for spans in (going, coming))
         got = exchanged(sent, sizes_out, sizes_in, self.group)
         parts = []
         for part, (begin, end) in zip(torch.split(got, sizes_in), coming, strict=True):
@@ -173,8 +173,8 @@ def _divide_windows(module: Any, rows: Rows, value: float) -> None:
     """Make a convolution or a pooling layer fetch the rows that it needs, with its padding."""
     axes = 3 if isinstance(module, nn.Conv3d | nn.MaxPool3d) else 2
     kernel, stride, padding = (
-        (each,) * axes if isinstance(each, int) else each
-        for each in (module.kernel_size, module.stride, module.padding)
+        (extent,) * axes if isinstance(extent, int) else extent
+        for extent in (module.kernel_size, module.stride, module.padding)
     )
     module.padding = (0, *padding[1:])
 

@@ -31,9 +31,9 @@ def divide(model: Any, mesh: DeviceMesh) -> nn.Module:
     """Divide `model.tables` by rows along the mesh's `fsdp`, and its other children by FSDP."""
     ranks = mesh["fsdp"]
     fewest = FEWEST_ROWS * ranks.size()
-    large = [at for at, table in enumerate(model.tables) if table.num_embeddings >= fewest]
-    for at, table in enumerate(model.tables):
-        if at in large:
+    large = [index for index, table in enumerate(model.tables) if table.num_embeddings >= fewest]
+    for index, table in enumerate(model.tables):
+        if index in large:
             part = distribute_tensor(table.weight.detach(), ranks, [Shard(0)])
             table.weight = nn.Parameter(part)
         else:
@@ -59,9 +59,9 @@ def looked_up(
     group, mine = ranks.get_group(), torch.cat(list(ids), 1)
     asked = mine.new_empty(ranks.size() * len(mine), mine.shape[1])
     dist.all_gather_into_tensor(asked, mine, group=group)
-    by_table = torch.split(asked, [each.shape[1] for each in ids], 1)
-    found = [_part(*each, ranks) for each in zip(tables, by_table, strict=True)]
-    sums = summed(torch.cat(found, 1).view(ranks.size(), len(mine), -1), group)
+    by_table = torch.split(asked, [table_ids.shape[1] for table_ids in ids], 1)
+    parts = [_part(*pair, ranks) for pair in zip(tables, by_table, strict=True)]
+    sums = summed(torch.cat(parts, 1).view(ranks.size(), len(mine), -1), group)
     return torch.split(sums, [table.embedding_dim for table in tables], 1)
 
 

@@ -160,4 +160,4 @@ def _micro_batches(task: Any, request: RunRequest, mode: FakeTensorMode) -> list
     task.prepare()
     task.read_in_place()
     task.open_data()
-    return [fake_batch(mode, each) for each in islice(task.batches(1, 0), count)]
+    return [fake_batch(mode, micro_batch) for micro_batch in islice(task.batches(1, 0), count)]

@@ -27,10 +27,10 @@ MeshOption = Annotated[
 
 def rows_and_ranks(mesh: str, ranks: int) -> tuple[int, int]:
     """The rows of a mesh such as 2x4, and all its ranks; raises UsageFault."""
-    found = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", mesh, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", mesh, re.ASCII)
+    if match is None:
         raise UsageFault(f"--mesh is {mesh}; expected rows and columns, such as 2x4")
-    rows, columns = map(int, found.groups())
+    rows, columns = map(int, match.groups())
     if ranks not in (RANKS, rows * columns):
         raise UsageFault(f"--mesh {mesh} has {rows * columns} ranks; --ranks is {ranks}")
     return rows, rows * columns

@@ -164,7 +164,9 @@ def run(
         from podium.reference_runs.kernels.session import Conditions, Item, device_of, threads_of
 
         selected_kinds = kinds or [*KernelKind]
-        problems = [each for each in listed(name.value, ranks, rows) if each.kind in selected_kinds]
+        problems = [
+            problem for problem in listed(name.value, ranks, rows) if problem.kind in selected_kinds
+        ]
         if not problems:
             raise UsageFault(f"list {name} has no kernel of this kind")
         conditions = Conditions(

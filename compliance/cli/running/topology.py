@@ -13,5 +13,5 @@ def topology_for(device: str) -> tuple[DeviceLink, ...]:
     if device == "cpu" or os.environ.get("RANK", "0") != "0":
         return ()
     return tuple(
-        DeviceLink(first=each.first, second=each.second, link=each.link) for each in device_links()
+        DeviceLink(first=pair.first, second=pair.second, link=pair.link) for pair in device_links()
     )

@@ -41,13 +41,13 @@ def compare_profiles(before: str, after: str, output: Path | None) -> None:
     """Compare two profiles, print the differences and write them."""
     if output is not None:
         refuse_occupied(output)
-    found = difference_of(before, after)
+    difference = difference_of(before, after)
     if output is not None:
-        data = asdict(found)
+        data = asdict(difference)
         rows = [
             {"table": name, **row}
             for name in ("levels", "parts", "layers", "operators", "kernels")
             for row in data[name]
         ]
         write(output, {"difference.json": json_text(data), "difference.csv": table(rows)})
-    typer.echo(difference_text(found))
+    typer.echo(difference_text(difference))

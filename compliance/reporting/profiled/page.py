@@ -58,11 +58,11 @@ def _counts(profile: Mapping[str, Any]) -> Iterator[tuple[Any, str, str]]:
 
 def render_kernels(run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]]) -> str:
     """The page of measured kernels: a run as JSON, and a flat row for each of its kernels."""
-    measured = [each for each in kernels if each["median_ms"] is not None]
+    measured = [kernel for kernel in kernels if kernel["median_ms"] is not None]
     return page_of(
         "kernels.html.j2",
         run=run,
-        kernels=sorted(kernels, key=lambda each: -(each["median_ms"] or 0.0) * each["count"]),
+        kernels=sorted(kernels, key=lambda kernel: -(kernel["median_ms"] or 0.0) * kernel["count"]),
         counts=[*_kernel_counts(run, kernels)],
         roof=roofline([*map(_as_operator, measured)], run["roof"]),
     )
@@ -71,7 +71,7 @@ def render_kernels(run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]])
 def _kernel_counts(
     run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[Any, str, str]]:
-    statuses = Counter(each["status"] for each in kernels)
+    statuses = Counter(kernel["status"] for kernel in kernels)
     yield statuses["measured"], "measured", ""
     yield statuses["skipped"], "skipped", ""
     if statuses["failed"]:

@@ -72,7 +72,7 @@ def check(folder: Path, options: Options, points: Sequence[Point] | None) -> lis
     Raises NothingToJudge if the folder has no results.
     """
     files = judge_paths([folder], options)
-    uncounted = {found.path: found.message for found in uncounted_logs(files.inputs, options)}
+    uncounted = {log.path: log.message for log in uncounted_logs(files.inputs, options)}
     results = scored_results(files, options, points)
     if not results:
         reason = "; ".join(uncounted.values()) or "no log is in the folder of a result"

@@ -38,7 +38,9 @@ def fields(parameters_NP: NDArray[np.float64], size: int, rng: np.random.Generat
     The first determines the number of particles, the second their clustering, the third the size of
     the clusters, the fourth the change of matter from channel to channel.
     """
-    density, contrast, scale, growth = (parameters_NP[:, at, None, None, None] for at in range(4))
+    density, contrast, scale, growth = (
+        parameters_NP[:, column, None, None, None] for column in range(4)
+    )
     wave = np.fft.fftfreq(size)
     squared = wave[:, None, None] ** 2 + wave[None, :, None] ** 2 + np.fft.rfftfreq(size) ** 2
     reach = 1.1 * 2.2**scale  # voxels over which the field is smooth
@@ -131,9 +133,9 @@ def _read_volumes(path: Path) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
 def _simulated(path: Path, size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """A file's volume, redshifts first, (1, C, X, X, X), and its parameters, (1, P)."""
     try:
-        found = read_example(path)
-        counts = np.frombuffer(found["x"], "<i2").astype(np.int32)
-        parameters = np.frombuffer(found["y"], "<f4").astype(np.float32)
+        example = read_example(path)
+        counts = np.frombuffer(example["x"], "<i2").astype(np.int32)
+        parameters = np.frombuffer(example["y"], "<f4").astype(np.float32)
     except (OSError, EOFError, ValueError, LookupError, zlib.error) as error:
         raise DataMissing(
             f"{path} cannot be read as a volume x and parameters y: {error!r}"

@@ -28,7 +28,7 @@ class Regressor(nn.Module):
         super().__init__()
         widths = (config.channels, *config.filters)
         self.convolutions = nn.Sequential(
-            *(_halving(given, made) for given, made in pairwise(widths))
+            *(_halving(inputs, outputs) for inputs, outputs in pairwise(widths))
         )
         edge = config.size // 2 ** len(config.filters)
         first, second = config.dense_widths
@@ -46,16 +46,18 @@ class Regressor(nn.Module):
 
     def forward(self, volumes_BCXXX: Tensor) -> Tensor:
         """The parameters of each volume's universe, (B, P), from -1.2 to 1.2."""
-        found: Tensor = self.dense(self.convolutions(volumes_BCXXX))
-        return found * REACH
+        parameters_BP: Tensor = self.dense(self.convolutions(volumes_BCXXX))
+        return parameters_BP * REACH
 
 
 SLOPE = 0.3
 """Slope of the leaky ReLU for negative inputs."""
 
 
-def _halving(given: int, made: int) -> nn.Sequential:
-    return nn.Sequential(nn.Conv3d(given, made, 3, padding=1), nn.LeakyReLU(SLOPE), nn.MaxPool3d(2))
+def _halving(inputs: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv3d(inputs, outputs, 3, padding=1), nn.LeakyReLU(SLOPE), nn.MaxPool3d(2)
+    )
 
 
 def _initialise(module: nn.Module) -> None:

@@ -35,13 +35,13 @@ def read_example(path: Path) -> dict[str, bytes]:
     record = data[12 : 12 + length]
     if len(record) < length:
         raise ValueError("the file ends within its record")
-    found = {}
+    example = {}
     for _, features in fields(record):
         for number, entry in fields(features):
             if number == ENTRY:
                 parts = dict(fields(entry))
-                found[parts[NAME].decode()] = _values(parts[FEATURE])
-    return found
+                example[parts[NAME].decode()] = _values(parts[FEATURE])
+    return example
 
 
 def _values(feature: bytes) -> bytes:

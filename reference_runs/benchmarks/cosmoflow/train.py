@@ -83,15 +83,15 @@ class Cosmology(StagedTask[CosmoFlow]):
 
     def learning_rate(self, step: int) -> float:
         """From the base rate to `factor` times it over the warmup, then down at the boundaries."""
-        config, each = self.config, self.config.steps_per_epoch
+        config, epoch_steps = self.config, self.config.steps_per_epoch
         base, factor = config.opt_base_learning_rate, config.opt_learning_rate_warmup_factor
-        warmup = config.opt_learning_rate_warmup_epochs * each
+        warmup = config.opt_learning_rate_warmup_epochs * epoch_steps
         if step <= warmup:
             return base * (1 + (factor - 1) * step / warmup)
         rate = base * factor
         boundaries = config.opt_learning_rate_decay_boundary_epochs
         for boundary, share in zip(boundaries, config.opt_learning_rate_decay_factor, strict=True):
-            if step > boundary * each:
+            if step > boundary * epoch_steps:
                 rate = base * factor * share
         return rate
 

@@ -60,15 +60,15 @@ class Files:
         names = sorted(path.name for path in folder.iterdir() if path.is_dir())
         if len(names) != classes:
             raise DataMissing(f"{folder} contains {len(names)} folders; expected {classes}")
-        found = [
+        labeled_paths = [
             (path, label)
             for label, name in enumerate(names)
             for path in sorted((folder / name).glob("*.JPEG"))
         ]
-        if not found:
+        if not labeled_paths:
             raise DataMissing(f"the folders in {folder} contain no *.JPEG files")
-        self.paths: list[Path] = [path for path, _ in found]
-        self.labels = np.array([label for _, label in found], dtype=np.int64)
+        self.paths: list[Path] = [path for path, _ in labeled_paths]
+        self.labels = np.array([label for _, label in labeled_paths], dtype=np.int64)
 
     def image(self, index: int) -> Image.Image:
         """One image, in RGB."""
@@ -79,21 +79,21 @@ class Shards:
     """A folder of tar archives with an image and its class in `.cls`, as in webdataset."""
 
     def __init__(self, folder: Path, classes: int) -> None:
-        found: dict[tuple[Path, str], Member] = {}
+        images: dict[tuple[Path, str], Member] = {}
         labels: dict[tuple[Path, str], int] = {}
-        for member in (each for path in archives(folder) for each in members(path)):
+        for member in (entry for path in archives(folder) for entry in members(path)):
             sample = member.archive, member.key
             if member.kind in IMAGES:
-                found[sample] = member
+                images[sample] = member
             elif member.kind == "cls":
                 labels[sample] = _label(member, classes)
-        for sample, member in found.items():
+        for sample, member in images.items():
             if sample not in labels:
                 raise DataMissing(f"{member} has no class; {member.key}.cls is missing")
-        if not found:
+        if not images:
             raise DataMissing(f"the archives in {folder} contain no *.jpg files")
-        self.members = [*found.values()]
-        self.labels = np.array([labels[sample] for sample in found], dtype=np.int64)
+        self.members = [*images.values()]
+        self.labels = np.array([labels[sample] for sample in images], dtype=np.int64)
 
     def image(self, index: int) -> Image.Image:
         """One image, in RGB."""
@@ -220,7 +220,7 @@ def _own_coordinates(
     """Each pixel in the shape's coordinates: rotated, and 1 at its radius."""
     axis = np.linspace(-1, 1, side)
     x, y = axis[None, None, :], axis[None, :, None]
-    x, y = (each - rng.uniform(-0.2, 0.2, (count, 1, 1)) for each in (x, y))
+    x, y = (coordinate - rng.uniform(-0.2, 0.2, (count, 1, 1)) for coordinate in (x, y))
     angle, radius = rng.uniform(-0.3, 0.3, (count, 1, 1)), rng.uniform(0.55, 0.75, (count, 1, 1))
     cos, sin = np.cos(angle) / radius, np.sin(angle) / radius
     return x * cos + y * sin, y * cos - x * sin

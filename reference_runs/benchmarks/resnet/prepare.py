@@ -40,7 +40,9 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
     for needed in (TRAINING, VALIDATION, LABELS):
         if not (source / needed).is_file():
             raise DataMissing(f"{source / needed} is missing")
-    pieces = [Piece(f"train-{each.name}", partial(unpack, each)) for each in _archives(source)]
+    pieces = [
+        Piece(f"train-{archive.name}", partial(unpack, archive)) for archive in _archives(source)
+    ]
     if not pieces:
         raise DataMissing(f"{source / TRAINING} has no archive of a class, such as n01440764.tar")
     pieces.append(Piece("val", partial(unpack_validation, source)))
@@ -48,10 +50,10 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
 
 
 def _archives(source: Path) -> Iterator[Archive]:
-    for each in members(source / TRAINING):
-        name = each.name.removesuffix(".tar")
+    for member in members(source / TRAINING):
+        name = member.name.removesuffix(".tar")
         if CLASS.fullmatch(name):
-            yield Archive(each.archive, name, each.begin)
+            yield Archive(member.archive, name, member.begin)
 
 
 def unpack(archive: Archive, folder: Path) -> None:

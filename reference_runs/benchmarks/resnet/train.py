@@ -120,7 +120,7 @@ class Classification(Task[ResNet]):
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
         """Cross-entropy with label smoothing, summed over images."""
-        images, labels = (each.to(self.device, non_blocking=True) for each in batch)
+        images, labels = (tensor.to(self.device, non_blocking=True) for tensor in batch)
         # Normalized on the device, since bytes are a quarter of the size of floats
         scores = model(normalise(images)).float()
         smoothing = self.config.label_smoothing
@@ -136,7 +136,7 @@ class Classification(Task[ResNet]):
         counts = torch.zeros(2, dtype=torch.float64, device=self.device)
         parts = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
         for batch in self.loaded(self.evaluation, parts):
-            images, labels = (each.to(self.device) for each in batch)
+            images, labels = (tensor.to(self.device) for tensor in batch)
             right = (model(normalise(images)).argmax(-1) == labels).sum()
             counts += torch.stack([right, torch.full_like(right, len(labels))])
         right, count = self.ranks.sum(counts).tolist()

@@ -27,7 +27,7 @@ class DeviceLink(NamedTuple):
 
 def links_in(matrix: str) -> list[DeviceLink]:
     """The pairs of GPUs in the matrix; empty if it cannot be read."""
-    found: list[DeviceLink] = []
+    pairs: list[DeviceLink] = []
     for line in _COLORS.sub("", matrix).splitlines():
         cells = line.split()
         row = re.fullmatch(r"GPU(\d+)", cells[0]) if len(cells) > 1 else None
@@ -38,13 +38,13 @@ def links_in(matrix: str) -> list[DeviceLink]:
         links = cells[1 : number + 1]
         if len(links) < number or not all(map(_LINK.fullmatch, links)):
             return []
-        found += [DeviceLink(other, number, link) for other, link in enumerate(links)]
-    return found
+        pairs += [DeviceLink(other, number, link) for other, link in enumerate(links)]
+    return pairs
 
 
 def summary(links: list[DeviceLink]) -> str:
     """The topology in a few words, for a system description; empty without pairs."""
-    kinds = Counter(each.link for each in links).most_common()
+    kinds = Counter(link.link for link in links).most_common()
     if len(kinds) == 1:
         return f"{_name(kinds[0][0])}, all pairs"
     return "; ".join(

@@ -228,10 +228,10 @@ def same_content(first: Source, second: Source) -> bool:
 def same_bytes(first: str | Path, second: str | Path) -> bool:
     """Whether two files have the same bytes."""
     size = 1 << 20
-    with open(first, "rb") as one, open(second, "rb") as other:
+    with open(first, "rb") as first_file, open(second, "rb") as second_file:
         while True:
-            block = one.read(size)
-            if block != other.read(size):
+            block = first_file.read(size)
+            if block != second_file.read(size):
                 return False
             if not block:
                 return True

@@ -112,8 +112,11 @@ def plot(
         ],
         [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in visible_rules],
         [
-            (f"M{to_x(at.low)} {TOP}H{to_x(at.high)}V{HEIGHT - BOTTOM}H{to_x(at.low)}Z", at.title)
-            for at in shaded
+            (
+                f"M{to_x(band.low)} {TOP}H{to_x(band.high)}V{HEIGHT - BOTTOM}H{to_x(band.low)}Z",
+                band.title,
+            )
+            for band in shaded
         ],
     )
 
@@ -143,7 +146,8 @@ def _whiskers(
 ) -> str:
     """Upright lines from the low to the high end of each interval, with a short bar at each end."""
     return "".join(
-        f"M{to_x(at) - 3} {to_y(low)}h6m-3 0V{to_y(high)}m-3 0h6" for at, low, high in intervals
+        f"M{to_x(position) - 3} {to_y(low)}h6m-3 0V{to_y(high)}m-3 0h6"
+        for position, low, high in intervals
     )
 
 
@@ -156,9 +160,9 @@ def _drawable(line: Line, x: Axis, y: Axis) -> Line:
     """The points and intervals of a line that the axes can show."""
     points = [(a, b) for a, b in line.points if fits(a, x) and fits(b, y)]
     intervals = [
-        (at, low, high)
-        for at, low, high in line.intervals
-        if fits(at, x) and fits(low, y) and fits(high, y)
+        (position, low, high)
+        for position, low, high in line.intervals
+        if fits(position, x) and fits(low, y) and fits(high, y)
     ]
     return line._replace(points=points, intervals=intervals)
 
