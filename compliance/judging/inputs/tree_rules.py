@@ -12,14 +12,15 @@ STRUCTURE = "submission rules, Directory structure"
 
 MISPLACED = policy(
     "tree.misplaced",
+    Severity.ERROR,
     says="every log is in the folder of a benchmark; in HPC the folder is in strong or weak",
     why="a log in any other place does not belong to a result",
     message="{what} {where}",
     help="move {pronoun} to {target}",
     cites=STRUCTURE,
-    varies="an error where a result of the system lacks runs; an error that both texts state for "
-    "folders next to strong and weak that contain folders, because the official verifier crashes "
-    "on them",
+    varies="a warning for logs where no result of the system lacks runs, and for folders next to "
+    "strong and weak that contain no folder; if they contain one, both texts reject it, because "
+    "the official verifier crashes on it",
     bad=(rename(f"{RESULT}/result_2.txt", "results/ex_n8/result_2.txt"),),
 )
 # The official verifier only warns of such a folder, skips it, and accepts the package

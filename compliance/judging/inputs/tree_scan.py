@@ -126,11 +126,12 @@ class _Scan:
                 self._benchmarks(system, "weak" if name == "weak" else "strong", folder, inner)
                 continue
             # The official verifier crashes on the folders in this folder, not on the folder itself.
-            stated_by = StatedBy.BOTH if inner.folders or inner.links else None
+            crashes = bool(inner.folders or inner.links)
             self._report(
                 MISPLACED,
                 f"{base}/{name}",
-                stated_by,
+                StatedBy.BOTH if crashes else None,
+                severity=None if crashes else Severity.WARNING,
                 what=f"the folder {name}",
                 where="is outside strong and weak",
                 pronoun="it",
@@ -269,7 +270,7 @@ class _Scan:
             misses_runs = not results or stray.system in lacking or (not stray.system and lacking)
             if misses_runs:
                 self.tree.strays.add(stray.system)
-            severity = Severity.ERROR if misses_runs else None
+            severity = None if misses_runs else Severity.WARNING
             self._report(MISPLACED, path, severity=severity, **stray.words)
 
     def _strange(self, base: str, names: list[str], known_names: tuple[str, ...]) -> None:

@@ -78,7 +78,7 @@ def _of_other_benchmark(verdict: ResultVerdict, run: Run, context: JudgingContex
         key="submission_benchmark",
         logged=logged,
         benchmark=folder,
-        severity=Severity.ERROR if has_wrong_name or _sizes_fail(verdict) else None,
+        severity=None if has_wrong_name or _sizes_fail(verdict) else Severity.WARNING,
         advice=", or ".join(steps),
     )
 

@@ -442,6 +442,7 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
         _patched(_NOTHING, "podium.logging_spec.reader.recovery.LONGEST_LINE", 4096),
     ),
     "log.broken-compression": (_compressed(8), _compressed(0)),
+    "result.compressed-log": (_compressed(0), _NOTHING),
     "internal.rule-crashed": (
         _patched(
             _NOTHING,

@@ -46,6 +46,11 @@ def two_aborted(tree: Submission) -> None:
         tree.log(number, lambda log: log.meta("run_stop", status="aborted"))
 
 
+def misnamed(tree: Submission) -> None:
+    folder = tree.root / tree.folder()
+    (folder / "result_2.txt").rename(folder / "results_2.txt")
+
+
 def without_start(tmp_path: Path, profile: str) -> list[FindingEntry]:
     """Instances of HPC: a run of training without run_start has failed, which is said instead."""
     log = build("hpc", "3.0", "closed", "deepcam")
@@ -67,6 +72,7 @@ def in_seconds(log: LogBuilder) -> LogBuilder:
 CASES: dict[str, Case] = {
     "score.time-unit": pair(lambda tree: tree.log(1, in_seconds)),
     "score.invalid": pair(two_aborted),
+    "score.uncounted-logs": pair(misnamed),
     "score.no-time": Case(without_start, scored()),
     "score.mixed-batch-sizes": pair(
         lambda tree: tree.log(2, lambda log: log.set("global_batch_size", 9216))

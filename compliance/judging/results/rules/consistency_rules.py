@@ -16,14 +16,14 @@ _FIRST = f"{RESULT}/result_0.txt"
 
 OTHER_BENCHMARK = policy(
     "result.other-benchmark",
+    Severity.ERROR,
     says="a log names the benchmark of its folder",
     why="a log in the wrong folder is checked and scored with the wrong result",
     message="the log has submission_benchmark {logged}; the folder is for {benchmark}",
     help="{advice}",
     cites=STRUCTURE,
-    varies="an error where the round has no benchmark with the logged name, where the log violates "
-    "the rules of the logged benchmark, or where runs with several batch sizes fail the test of "
-    "convergence",
+    varies="a warning where the log follows the rules of the benchmark that it names, and no runs "
+    "with several batch sizes fail the test of convergence",
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(
