@@ -452,13 +452,18 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        *(pytest.param(case, id=case.id) for case in QUICK),
-        *(pytest.param(case, id=case.id, marks=pytest.mark.long) for case in LONG),
-    ],
-)
+def parameters() -> Iterator[Any]:
+    """The cases; those of a quick trainer in rounds between its oldest and newest are long, too."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for case in QUICK:
+        kinds.setdefault((case.run.name, case.run.division), []).append(case.id)
+    ends = {name for ids in kinds.values() for name in (ids[0], ids[-1])}
+    for case in (*QUICK, *LONG):
+        marks = () if case.id in ends else (pytest.mark.long, pytest.mark.daily(3))
+        yield pytest.param(case, id=case.id, marks=marks)
+
+
+@pytest.mark.parametrize("case", parameters())
 def test_a_log_lacks_what_its_scale_cannot_have_and_no_more(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

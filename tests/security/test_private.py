@@ -143,6 +143,7 @@ def test_a_kill_leaves_no_copy_of_standard_input(
     assert until(lambda: [*tmp_path.iterdir()] == [])
 
 
+@pytest.mark.long
 def test_a_kill_leaves_no_file_of_an_encrypted_archive(tmp_path: Path) -> None:
     pytest.importorskip("pyrage")
     tree, archive, room = tmp_path / "tree", tmp_path / "a.tar.age", tmp_path / "room"

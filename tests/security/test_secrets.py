@@ -158,6 +158,7 @@ def test_age_and_a_plain_archive_need_no_such_warning(tree: Path) -> None:
         assert (done.exit_code, done.stderr) == (Exit.CLEAN, "")
 
 
+@pytest.mark.long
 def test_what_is_changed_without_the_passphrase_is_refused_by_age_alone(tree: Path) -> None:
     """The hashes beside an archive can be made anew by whoever changes it."""
     place = tree.parent

@@ -83,6 +83,7 @@ def test_annotations_point_at_what_there_is(
 
 
 @pytest.mark.long
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_the_official_programs_judge_the_damage_as_told(damage: Damage, tree: Path) -> None:
     changed(tree, damage.changes)

@@ -164,6 +164,7 @@ def folder_of(request: pytest.FixtureRequest, folder: str) -> Path:
     return found
 
 
+@pytest.mark.daily(2)
 @KINDS
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_page_scrolls_sideways(
@@ -189,6 +190,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (home / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
+@pytest.mark.daily(2)
 @KINDS
 @pytest.mark.parametrize("width", [1300, 400])
 def test_axe_finds_nothing(

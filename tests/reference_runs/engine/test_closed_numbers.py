@@ -25,6 +25,9 @@ CASES = [
     if (find(name).usage, each) != ("hpc", "0.7")  # that round has no machine-readable rules
 ]
 
+EARLIER = (pytest.mark.long, pytest.mark.daily(3))
+"""Marks of a round that is not the newest of a trainer."""
+
 STRANGE: tuple[Any, ...] = (-1, 0, 0.123, 1e9, 7, "bent", [], False)
 """Values that no fixed hyperparameter can have all of."""
 
@@ -68,7 +71,7 @@ def test_reference_runs_train_to_the_target_of_the_newest_round(name: str) -> No
     ("name", "round_name"),
     [
         # What a round before the newest adds is the rules' own, which other tests bend
-        case if case[1] == find(case[0]).rounds[-1] else pytest.param(*case, marks=pytest.mark.long)
+        case if case[1] == find(case[0]).rounds[-1] else pytest.param(*case, marks=EARLIER)
         for case in CASES
     ],
 )

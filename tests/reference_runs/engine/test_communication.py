@@ -117,6 +117,7 @@ def sent(folder: Path, *cases: Case) -> list[Any]:
     return [json.loads((folder / f"{at}.json").read_text()) for at in range(len(cases))]
 
 
+@pytest.mark.long
 def test_a_decoder_sends_what_is_disclosed(tmp_path: Path) -> None:
     cases = [
         Case("llama31_8b", "", "bf16", "fp32"),

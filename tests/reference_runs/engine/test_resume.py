@@ -202,6 +202,7 @@ def test_a_run_whose_data_are_gone_keeps_its_log(change: str, tmp_path: Path) ->
     assert keys(tmp_path).count("run_stop") == 1
 
 
+@pytest.mark.long
 def test_a_resumed_log_passes(tmp_path: Path) -> None:
     long = ("--set", "train_samples=65536", "--set", "evaluation_interval=768")
     state = ("--checkpoint", tmp_path / "state.pt", "--output", tmp_path / "logs")

@@ -151,6 +151,7 @@ def test_what_micro_batches_of_a_pipeline_add_is_the_same_for_each() -> None:
     assert six - four == 2 * (four - three) > 0
 
 
+@pytest.mark.long
 def test_the_stage_that_needs_most_is_told() -> None:
     """The first of two, which holds two micro-batches, unless the last one has more layers."""
     for layers, stage in ((2, 0), (3, 1)):

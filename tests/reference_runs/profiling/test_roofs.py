@@ -78,6 +78,7 @@ def test_the_page_has_a_picture_with_a_line_for_each_roof(
     assert "Limits of a step" not in render(old)
 
 
+@pytest.mark.long
 def test_two_ranks_also_have_the_limit_of_all_reduce(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     few = (*FAST, "--processes", "2", "--threads", "1", "--roofs", "all", "--output", str(folder))
