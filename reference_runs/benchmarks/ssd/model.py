@@ -122,8 +122,8 @@ class Detector(nn.Module):
     def forward(self, images_BCHW: Tensor) -> tuple[Tensor, Tensor]:
         """Scores (B, A, K), those of the background first, and offsets (B, A, 4)."""
         maps = [self.body(images_BCHW)]
-        for extra in self.extras:
-            maps.append(extra(maps[-1]))
+        for block in self.extras:
+            maps.append(block(maps[-1]))
         parts = [predict(x) for predict, x in zip(self.predictors, maps, strict=True)]
         scores, offsets = zip(*parts, strict=True)
         return torch.cat(scores, 1), torch.cat(offsets, 1)
