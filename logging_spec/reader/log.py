@@ -122,7 +122,8 @@ class Log(msgspec.Struct):
     def placed_records(self) -> list[tuple[int, Record]]:
         """Every record with the position of its line, including leniently read ones."""
         positions = range(len(self.records)) if self.places is None else self.places
-        merged = [*zip(positions, self.records, strict=True), *self.lenient]
+        # Of several records in one line, the official reader reads the last
+        merged = [*self.lenient, *zip(positions, self.records, strict=True)]
         if self.lenient:
             merged.sort(key=lambda pair: pair[0])
         return merged

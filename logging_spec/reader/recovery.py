@@ -147,13 +147,10 @@ def _without_time(document: dict[str, Any]) -> Record:
 
 def _take_glued(fragments: list[bytes], position: int, log: Log) -> None:
     message = "several records are on this line; the official reader reads only the last"
-    recovered = False
-    for fragment in fragments:
-        record = _decoded(fragment.strip(_BLANKS))
-        if record is not None:
-            log.lenient.append((position, record))
-            recovered = True
-    log.faults.append(LineFault(Fault.GLUED, message, position, recovered=recovered))
+    lost = [record for part in fragments if (record := _decoded(part.strip(_BLANKS))) is not None]
+    log.lenient += [(position, record) for record in lost]
+    key = lost[-1].key if lost else ""
+    log.faults.append(LineFault(Fault.GLUED, message, position, recovered=bool(lost), key=key))
 
 
 def _json_type(value: object) -> str:

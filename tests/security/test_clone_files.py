@@ -237,11 +237,5 @@ def test_errors_without_end_do_not_stop_git(tmp_path: Path) -> None:
     assert len(done.errors) < 200_000
 
 
-def test_a_missing_git_is_named(tmp_path: Path) -> None:
-    variables = {**NO_REPOSITORY, "PATH": str(tmp_path)}
-    with pytest.raises(UsageFault, match="git is not installed"):
-        run_git(["version"], folder=tmp_path, variables=variables, seconds=60)
-
-
 def test_git_has_a_bound_of_memory(tmp_path: Path) -> None:
     assert alias("ulimit -d", folder=tmp_path).output == b"%d\n" % (git_process.MEMORY_BYTES >> 10)

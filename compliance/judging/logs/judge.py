@@ -269,6 +269,9 @@ class _Judgement:
         contents = _CONTENTS[self.log.generation]
         if self.verifier.readable and self.log.generation != "none":
             contents = "none of its lines can be read"
+        for start, other_contents in _OTHER_FILES.items():
+            if bytes(self.log.head).lstrip()[: len(start)].lower() == start:
+                contents = other_contents
         title = self.rules.title
         return NO_RECORDS.found(self.profile, self.path, round=title, contents=contents)
 
@@ -347,3 +350,10 @@ _CONTENTS = {
     "alibaba": "its lines are in a format that no round accepts (MLPerf: …)",
 }
 """The content of a file without records, by the format of its lines."""
+
+_OTHER_FILES = {
+    b"version https://git-lfs.": "it is a pointer of Git LFS; fetch the log with git lfs pull",
+    b"<!doctype html": "it is an HTML page, perhaps of a failed download",
+    b"<html": "it is an HTML page, perhaps of a failed download",
+}
+"""The content of files that are not logs, by their first bytes in lower case."""

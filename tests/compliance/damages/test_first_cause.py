@@ -155,6 +155,27 @@ def test_the_cause_of_a_record_that_is_no_json_is_named(
     assert cause in first.message
 
 
+@pytest.mark.parametrize("key", ["submission_org", "global_batch_size", "run_start", "eval_start"])
+def test_a_lost_record_of_two_in_a_line_follows_from_the_line(key: str, tree: Path) -> None:
+    changed(tree, (sub(ODD, rf'(:::MLLOG [^\n]*"{key}"[^\n]*)\n', r"\g<1>", count=1),))
+    findings = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert [found.id for found in findings if found.severity != "note"] == ["log.several-records"]
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a pointer of Git LFS"),
+        (b"\n<!DOCTYPE html>\n<html></html>\n", "an HTML page"),
+    ],
+)
+def test_a_file_in_place_of_a_log_is_named(content: bytes, cause: str, tree: Path) -> None:
+    changed(tree, (in_bytes(ODD, lambda _: content),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert (first.id, first.severity) == ("log.no-records", "error")
+    assert cause in first.message
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_one_fault_has_one_finding(name: str, tree: Path) -> None:
     changes, rule = CASES[name]

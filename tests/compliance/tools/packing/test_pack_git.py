@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.cli.entry import run
+from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
-from podium.compliance.files.git_process import reason
+from podium.compliance.files.git_process import reason, run_git
 from podium.compliance.tools.packing.git.clone import branch_name
 from podium.compliance.tools.packing.git.commit import commit_to
 from podium.compliance.tools.packing.planning.request import read_request
@@ -394,3 +395,9 @@ def test_a_branch_that_changes_nothing_is_told_of(review: Review) -> None:
 
 def test_a_fault_of_git_is_one_line() -> None:
     assert reason("error: a\nhint: b\nfatal: c") == "error: a; fatal: c"
+
+
+def test_a_missing_git_is_named(tmp_path: Path) -> None:
+    variables = {"PATH": str(tmp_path)}
+    with pytest.raises(UsageFault, match="git is not installed"):
+        run_git(["version"], folder=tmp_path, variables=variables, seconds=60)
