@@ -247,8 +247,8 @@ def test_of_records_glued_in_a_line_the_official_reader_takes_the_last() -> None
     log = parse_log(f"{A}{B}\n{A}{A} {B} \n{B}".encode())
     assert taken(log) == [(1, "b", 2), (2, "b", 2), (3, "b", 2)]
     assert [(at, key) for at, key, _ in everything(log)] == [
-        *((1, "b"), (1, "a")),
-        *((2, "b"), (2, "a"), (2, "a")),
+        *((1, "a"), (1, "b")),
+        *((2, "a"), (2, "a"), (2, "b")),
         (3, "b"),
     ]
     assert faults(log) == [("several-records", 1), ("several-records", 2)]
