@@ -59,8 +59,9 @@ def check_moments(words: list[str], count: int) -> None:
     done = []
     for after in moments(words, count):
         status, err = interrupted(words, after)
-        # Python's own start, before podium's first line, is not podium's
-        if "Traceback" in err and "podium" not in err:
+        # Not podium's: Python's start, before podium's first line; and an interrupt in a callback
+        # that Python calls at the end of an import, where Python reports it and goes on
+        if "Traceback" in err and ("podium" not in err or "_get_module_lock" in err):
             continue
         assert "Traceback" not in err, (after, err)
         assert status in (Exit.CLEAN, Exit.FOUND, Exit.INTERRUPTED), (after, status, err)
