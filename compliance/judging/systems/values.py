@@ -86,7 +86,6 @@ _PLACEHOLDERS = {
     "ch": r"change[ _-]?me\b.*",
     "your": r"your[ _-].*",
     "my": r"my[ _-](?:system|name|org|organization|submitter|cluster|company)\b.*",
-    "example": r"example",
     "insert": r"insert[ _-].*",
     "enter": r"enter[ _-].*",
     "<": r"<[^<>]*>",
