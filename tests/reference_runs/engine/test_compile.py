@@ -31,9 +31,14 @@ NEAR = 1e-6
 JUDGED = 1e-5
 """How far the quality may be: samples with almost the same score may change places."""
 
-ROUGH = {"deepcam": 1e-2}
-"""Where single precision tells less: rectifiers meet numbers within rounding of 0, whose slopes
-differ then. In double precision the gradients of both agree to 1e-12."""
+ROUGH = {"deepcam": 1e-2, "ssd": 1e-4}
+"""Tolerances of models whose rectifiers meet numbers within rounding of 0, where slopes differ. In
+double precision the gradients of both DeepCAMs agree to 1e-12; SSD differs by 3e-6 after six steps.
+"""
+
+FLAT = {"qwen35_397b_grpo"}
+"""Trainers whose loss is 0 but for rounding where all answers have one length: only the quality
+shows that the weights have moved."""
 
 DECODED = {"gnmt", "qwen35_397b_grpo", "rnnt", "transformer"}
 """Whose evaluation takes a model's parts, or its answers, word after word: not compiled."""
@@ -88,9 +93,8 @@ def test_a_compiled_model_has_the_losses_and_the_quality_of_a_plain_one(
     assert compiled.trained > 0
     assert (compiled.evaluated > 0) is (name not in DECODED)
     # The steps have moved the weights: a loss that stays the same would agree, too
-    assert np.ptp(plain.losses) > 1e-4
+    assert name in FLAT or np.ptp(plain.losses) > 1e-4
     near, judged = ROUGH.get(name, NEAR), ROUGH.get(name, JUDGED)
-    # A policy's loss is 0 but for rounding where all answers have one length
     assert compiled.losses[0] == pytest.approx(plain.losses[0], rel=NEAR, abs=NEAR)
     assert compiled.losses == pytest.approx(plain.losses, rel=near, abs=near)
     assert compiled.quality == pytest.approx(plain.quality, rel=judged)
