@@ -341,6 +341,7 @@ COMMANDS = [each for each in printed() if each.name not in WHOLE]
 
 
 @pytest.mark.long
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda each: " ".join(each.words)[:60])
 def test_a_printed_command_fits(command: Printed) -> None:
     asked = command.request()

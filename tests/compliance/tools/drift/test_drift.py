@@ -15,6 +15,7 @@ from podium.compliance.tools.drift.installed import Installed
 from podium.compliance.tools.drift.translate import translated
 from podium.compliance.tools.drift.whole_round import compare_round
 from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.model.round import Round
 from tests.compliance.command_line import podium
 from tests.compliance.tools.drift.upstream import Release
 from tests.docs.pages import Copy, copied
@@ -52,8 +53,14 @@ def test_the_installed_release_says_the_same_and_nothing_is_written(
 
 
 @pytest.mark.long
-def test_the_installed_release_says_the_same_of_every_round() -> None:
-    assert rows(status=0) == []
+@pytest.mark.daily(4)
+@pytest.mark.parametrize(
+    "rules",
+    [rules for usage in USAGES for rules in rounds_of(usage).values() if rules.verified],
+    ids=lambda rules: rules.title,
+)
+def test_the_installed_release_says_the_same_of_a_round(rules: Round) -> None:
+    assert rows("--usage", rules.usage, "--round", rules.name, status=0) == []
 
 
 # --- planted differences ---
