@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from podium.compliance.judging.logs.advice import advised, mark_named
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.judging.logs.consequences import causes_in, mark_consequences
+from podium.compliance.judging.logs.contents import contents_of
 from podium.compliance.judging.logs.log_rules import (
     COLOR_CODES,
     CUT_OUT,
@@ -266,12 +267,7 @@ class _Judgement:
         )
 
     def _about_nothing(self) -> Finding:
-        contents = _CONTENTS[self.log.generation]
-        if self.verifier.readable and self.log.generation != "none":
-            contents = "none of its lines can be read"
-        for start, other_contents in _OTHER_FILES.items():
-            if bytes(self.log.head).lstrip()[: len(start)].lower() == start:
-                contents = other_contents
+        contents = contents_of(self.log, readable=self.verifier.readable)
         title = self.rules.title
         return NO_RECORDS.found(self.profile, self.path, round=title, contents=contents)
 
@@ -341,19 +337,3 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16 (big-endian)", "UTF-16"),
 )
 """Byte order marks of other encodings, the longest first."""
-
-_CONTENTS = {
-    "none": "no line contains `:::MLLOG`",
-    "mllog": "its lines are in the format of 0.7 and later (:::MLLOG)",
-    "mll": "its lines are in the format of 0.6 (:::MLL)",
-    "mlpv": "its lines are in the format of 0.5 (:::MLPv0.5.0)",
-    "alibaba": "its lines are in a format that no round accepts (MLPerf: …)",
-}
-"""The content of a file without records, by the format of its lines."""
-
-_OTHER_FILES = {
-    b"version https://git-lfs.": "it is a pointer of Git LFS; fetch the log with git lfs pull",
-    b"<!doctype html": "it is an HTML page, perhaps of a failed download",
-    b"<html": "it is an HTML page, perhaps of a failed download",
-}
-"""The content of files that are not logs, by their first bytes in lower case."""
