@@ -221,7 +221,7 @@ def test_a_span_that_does_not_divide_the_batch_is_refused() -> None:
 
 
 def scene() -> Scene:
-    """Two objects, each filled with a value of its own."""
+    """Two objects, each filled with another value."""
     pixels = np.zeros((40, 80, 3), np.uint8)
     pixels[5:15, 10:20], pixels[20:38, 50:75] = 100, 200
     boxes = np.array([[10, 5, 20, 15], [50, 20, 75, 38]], np.float32)

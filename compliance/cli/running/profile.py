@@ -149,8 +149,6 @@ PlanFolderOption = Annotated[
     Path | None,
     typer.Option("--output", help="New folder for schedule.json and a page.", metavar="DIR"),
 ]
-
-
 TracesArgument = Annotated[
     list[Path],
     typer.Argument(

@@ -38,9 +38,6 @@ ENTRY = "entry.json"
 KNOWN_FILES = frozenset({PARAMS, SCALING_FILE})
 """Files that belong next to the logs of a result."""
 
-TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentation"})
-"""Folders of a submission: submission rules, Directory structure."""
-
 
 class ResultFolder(msgspec.Struct, frozen=True):
     """All runs of one benchmark on one system; paths are relative to the submission.

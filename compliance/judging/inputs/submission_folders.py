@@ -16,11 +16,11 @@ DEEPEST = 6
 _LOGS = ("*/*/result*.txt*", "*/*/*/result*.txt*")
 """The logs in a folder of results, by system and benchmark, and in HPC also by metric."""
 
+TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentation"})
+"""Folders of a submission: submission rules, Directory structure."""
+
 PARTS = {"results": ("result", "results"), "systems": ("system", "systems")}
 """The two folders of a submission, and names that probably mean them."""
-
-
-_OTHER_FOLDERS = frozenset({"benchmarks", "code", "documentation"})
 
 
 def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
@@ -105,7 +105,8 @@ def _by_content(folder: Path, names: list[str], part_names: dict[str, str]) -> d
     A system's folder of results has the name of the system's description.
     """
     results, systems = part_names["results"], part_names["systems"]
-    others = [name for name in names if name not in {*_OTHER_FOLDERS, results, systems}]
+    known = (TOP_FOLDERS - PARTS.keys()) | {results, systems}
+    others = [name for name in names if name not in known]
     if systems and not results:
         described = [path.stem for path in (folder / systems).glob("*.json")]
         for name in others:

@@ -24,7 +24,6 @@ from podium.compliance.judging.inputs.layout import (
     PRIVATE_ID,
     PRUNED,
     SCALINGS,
-    TOP_FOLDERS,
     ResultFolder,
     Scaling,
     Tree,
@@ -35,6 +34,7 @@ from podium.compliance.judging.inputs.layout import (
 )
 from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind, holds
 from podium.compliance.judging.inputs.log_names import holds_records
+from podium.compliance.judging.inputs.submission_folders import TOP_FOLDERS
 from podium.compliance.judging.inputs.tree_rules import (
     LINKED_FOLDER,
     MISPLACED,

@@ -60,7 +60,7 @@ def check_moments(words: list[str], count: int) -> None:
     for after in moments(words, count):
         status, err = interrupted(words, after)
         # Not podium's: Python's start, before podium's first line; and an interrupt in a callback
-        # that Python calls at the end of an import, where Python reports it and goes on
+        # that Python calls at the end of an import, where Python reports it and continues
         if "Traceback" in err and ("podium" not in err or "_get_module_lock" in err):
             continue
         assert "Traceback" not in err, (after, err)

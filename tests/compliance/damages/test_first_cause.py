@@ -74,7 +74,7 @@ CASES: dict[str, tuple[tuple[Change, ...], str]] = {
         (value(ODD, "submission_benchmark", "null"),),
         "closed.submission_benchmark",
     ),
-    "a division that is no division": (
+    "a number in place of the division": (
         (value(ODD, "submission_division", '"8"'),),
         "common.submission_division",
     ),

@@ -120,7 +120,7 @@ KINDS = pytest.mark.parametrize(("folder", "pattern"), PAGES)
 SCRIPTS = {"site": "pages.js", "review": "review.js"}
 
 
-def told(folder: Path, pattern: str, act: str, place: Path, width: int = 1300, at: str = "") -> Any:
+def read(folder: Path, pattern: str, act: str, place: Path, width: int = 1300, at: str = "") -> Any:
     """The value that a script of the test's own gives, on a page of a folder."""
     page = next(iter(sorted(folder.glob(pattern))))
     if folder.name not in SCRIPTS:
@@ -144,17 +144,17 @@ def told(folder: Path, pattern: str, act: str, place: Path, width: int = 1300, a
         (place / "pages/frame.html").write_text(f"<body>{frame}<script>{LISTEN}</script></body>")
         name, at = "frame.html", ""
     shown, _ = seen(folder, name, place, script, whole, size, at=at)
-    found = re.search(r'data-told="(.*?)"', shown)
+    found = re.search(r'data-read="(.*?)"', shown)
     assert found, "the script of the test did not end"
     return json.loads(found[1].replace("&quot;", '"').replace("&amp;", "&").replace("&gt;", ">"))
 
 
 TELL = """
 const value = JSON.stringify(%s);
-document.body.dataset.told = value;
+document.body.dataset.read = value;
 if (parent !== window) parent.postMessage(value, "*");
 """
-LISTEN = "addEventListener('message', ({ data }) => { document.body.dataset.told = data; });"
+LISTEN = "addEventListener('message', ({ data }) => { document.body.dataset.read = data; });"
 LEAST_WINDOW = 500
 
 
@@ -171,7 +171,7 @@ def test_no_page_scrolls_sideways(
     folder_of: Path, folder: str, pattern: str, width: int, tmp_path: Path
 ) -> None:
     act = TELL % "[innerWidth, document.documentElement.scrollWidth, document.body.scrollHeight]"
-    inner, wide, high = told(folder_of, pattern, act, tmp_path, width)
+    inner, wide, high = read(folder_of, pattern, act, tmp_path, width)
     assert inner == width
     assert wide <= inner
     assert high < (12_000 if width > 1000 else 30_000)
@@ -198,7 +198,7 @@ def test_axe_finds_nothing(
 ) -> None:
     act = "const { violations } = await axe.run(document, { resultTypes: ['violations'] });"
     act += TELL % "violations.map((each) => [each.id, each.nodes.map((one) => one.html)])"
-    assert told(folder_of, pattern, f"{axe};{act}", tmp_path, width) == []
+    assert read(folder_of, pattern, f"{axe};{act}", tmp_path, width) == []
 
 
 def test_heads_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_heads_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> N
     const box = head.getBoundingClientRect();
     """
     tops = "[tools.top, tools.bottom, box.top, box.bottom, innerHeight]"
-    tools, below, top, bottom, height = told(site, MODEL, act + TELL % tops, tmp_path)
+    tools, below, top, bottom, height = read(site, MODEL, act + TELL % tops, tmp_path)
     assert -1 <= tools < below <= top + 1 < bottom < height
 
 
@@ -227,19 +227,19 @@ const anchor = () => document.querySelector("a.compare");
 def test_ticked_results_open_side_by_side(site: Path, tmp_path: Path) -> None:
     act = f"{TICK} tick(boxes[0]); const first = anchor().hasAttribute('href'); tick(boxes[1]);"
     tell = TELL % "[first, anchor().textContent, anchor().getAttribute('href'), location.hash]"
-    first, text, href, here = told(site, MODEL, act + tell, tmp_path / "a")
+    first, text, href, here = read(site, MODEL, act + tell, tmp_path / "a")
     assert (first, text) == (False, "Compare 2 results")
     file, _, at = href.partition("#")
     assert file == "../compare.html"
     assert here == f"#{at.replace('r=', 'results.compare=', 1)}"
     systems = "[...document.querySelectorAll('#comparison thead a')].length"
-    pairs = told(site, "compare.html", TELL % systems, tmp_path / "b", at=f"#{at}")
+    pairs = read(site, "compare.html", TELL % systems, tmp_path / "b", at=f"#{at}")
     assert pairs == 2
 
 
 def test_a_fifth_result_cannot_be_ticked(site: Path, tmp_path: Path) -> None:
     act = f"{TICK} boxes.slice(0, 4).forEach(tick);"
-    shown = told(site, MODEL, act + TELL % "boxes.map((box) => box.disabled)", tmp_path)
+    shown = read(site, MODEL, act + TELL % "boxes.map((box) => box.disabled)", tmp_path)
     assert len(shown) > 4
     assert shown == [False] * 4 + [True] * (len(shown) - 4)
 
@@ -249,7 +249,7 @@ def test_the_fastest_on_eight_chips_is_two_clicks_away(site: Path, tmp_path: Pat
     const cell = [...document.querySelectorAll("#matrix-training tbody tr")]
       .find((row) => row.cells[0].textContent === "llama31_8b").cells[1];
     """
-    href = told(
+    href = read(
         site, "index.html", first + TELL % "cell.querySelector('.count').href", tmp_path / "a"
     )
     file, _, at = href.partition("#")
@@ -260,7 +260,7 @@ def test_the_fastest_on_eight_chips_is_two_clicks_away(site: Path, tmp_path: Pat
     select.value = "8"; select.dispatchEvent(new Event("change"));
     const row = [...document.querySelector("#results tbody").rows].find((each) => !each.hidden);
     """
-    shown = told(site, MODEL, second + TELL % "row.textContent", tmp_path / "b", at=f"#{at}")
+    shown = read(site, MODEL, second + TELL % "row.textContent", tmp_path / "b", at=f"#{at}")
     assert re.search(r"5\.1\s*8\s*B200\s*80\s*Bmce", shown)
 
 
@@ -270,7 +270,7 @@ def test_copies_and_mixed_settings_are_on_the_first_screen(review: Path, tmp_pat
       .filter((row) => row.getBoundingClientRect().bottom < innerHeight)
       .map((row) => row.cells[1].textContent);
     """
-    kinds = told(review, "index.html", act + TELL % "rows", tmp_path)
+    kinds = read(review, "index.html", act + TELL % "rows", tmp_path)
     assert {"copies", "settings"} <= {*kinds}
     assert kinds[0] == "copies"
 
@@ -280,7 +280,7 @@ def test_what_is_shown_is_copied_as_csv(site: Path, tmp_path: Path) -> None:
     const button = document.querySelector(".csv");
     button.click();
     """
-    text = told(site, MODEL, act + TELL % "button.value", tmp_path, at="#chips=8&results.chips=8")
+    text = read(site, MODEL, act + TELL % "button.value", tmp_path, at="#chips=8&results.chips=8")
     head, *rows = text.split("\r\n")
     assert head.startswith("system,round,chips,chip,minutes †")
     assert rows == [row for row in rows if ",5.1,8,B200,80," in row]
@@ -292,7 +292,7 @@ def test_filters_follow_to_other_pages(site: Path, tmp_path: Path) -> None:
     const link = document.querySelector("nav a[href*='submitters']");
     link.dispatchEvent(new Event("focusin", { bubbles: true }));
     """
-    href = told(site, MODEL, act + TELL % "link.href", tmp_path, at="#round=5.1&results.chips=8")
+    href = read(site, MODEL, act + TELL % "link.href", tmp_path, at="#round=5.1&results.chips=8")
     assert href.endswith("submitters.html#round=5.1")
 
 
@@ -311,4 +311,4 @@ def test_a_box_in_the_plot_selects_rows(site: Path, tmp_path: Path) -> None:
     const rows = [...document.querySelector("#results tbody").rows]
       .filter((row) => !row.hidden).map((row) => row.cells[2].textContent);
     """
-    assert told(site, MODEL, act + TELL % "rows", tmp_path) == ["8"]
+    assert read(site, MODEL, act + TELL % "rows", tmp_path) == ["8"]

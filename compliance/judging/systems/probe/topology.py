@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
+from podium.compliance.text.words import plural
+
 _LINK = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS")
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 _MEANINGS = {
@@ -47,9 +49,7 @@ def summary(links: list[DeviceLink]) -> str:
     kinds = Counter(link.link for link in links).most_common()
     if len(kinds) == 1:
         return f"{_name(kinds[0][0])}, all pairs"
-    return "; ".join(
-        f"{_name(kind)}, {count} pair{'s' if count > 1 else ''}" for kind, count in kinds
-    )
+    return "; ".join(f"{_name(kind)}, {plural(count, 'pair')}" for kind, count in kinds)
 
 
 def _name(kind: str) -> str:
