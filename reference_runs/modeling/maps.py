@@ -1,4 +1,4 @@
-"""The layers that end a stack of convolutions: they reduce feature maps to vectors.
+"""The layers that end a stack of convolutions: they shrink feature maps, or reduce them to vectors.
 
 Dimensions: B batch, C channels, R rows, S elements of a row, N output numbers.
 """
@@ -7,6 +7,20 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+
+class StridedConv(nn.Conv2d):
+    """A convolution whose maps may shrink to one cell, where its stride does not matter.
+
+    Its stride is 1 there: with another one, oneDNN computes the gradients of bf16 weights from
+    memory that it never wrote (torch 2.13).
+    """
+
+    def forward(self, x_BCRS: Tensor) -> Tensor:
+        """(B, C, R, S) to (B, N, R / stride, S / stride), rounded up if there is padding."""
+        if x_BCRS.shape[-1] > 1:
+            return super().forward(x_BCRS)
+        return F.conv2d(x_BCRS, self.weight, self.bias, 1, self.padding)
 
 
 class MapMean(nn.Module):

@@ -21,6 +21,7 @@ from podium.reference_runs.modeling.detection.pyramid import (
     TopDown,
     kaiming_uniform,
 )
+from podium.reference_runs.modeling.maps import StridedConv
 
 if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.retinanet.config import RetinaNet
@@ -40,7 +41,7 @@ class Pyramid(TopDown):
 
     def __init__(self, widths: list[int], width: int) -> None:
         super().__init__(widths, width)
-        halving = {name: nn.Conv2d(width, width, 3, stride=2, padding=1) for name in ("p6", "p7")}
+        halving = {name: StridedConv(width, width, 3, stride=2, padding=1) for name in ("p6", "p7")}
         self.extra_blocks = nn.ModuleDict(halving)
         self.apply(kaiming_uniform)
 

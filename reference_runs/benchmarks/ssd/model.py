@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.benchmarks.ssd.config import Extra
+from podium.reference_runs.modeling.maps import StridedConv
 from podium.reference_runs.modeling.normalization import GroupNormedBatch
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _extra(channels: int, extra: Extra) -> nn.Sequential:
     block = nn.Sequential(
         nn.Conv2d(channels, extra.inside, 1),
         nn.ReLU(),
-        nn.Conv2d(extra.inside, extra.outputs, 3, extra.stride, extra.padding),
+        StridedConv(extra.inside, extra.outputs, 3, extra.stride, extra.padding),
         nn.ReLU(),
     )
     for module in block:
