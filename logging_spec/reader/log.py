@@ -87,7 +87,7 @@ class Log(msgspec.Struct):
     as in `lenient`, without a time: it is NaN. `data` is the unchanged file; of a file too large to
     read at once it is the start, of a compressed file it is empty. `ends_in_record`: the last line
     that is not blank has a token. `line_count` is the number of lines in the file, with or without
-    a token; 0 if the records do not come from a file.
+    a token; 0 if the records do not come from a file. `compressed`: the file is, whatever its name.
     """
 
     generation: Generation = "none"
@@ -101,6 +101,7 @@ class Log(msgspec.Struct):
     lines: Sequence[int] | LineNumbers = msgspec.field(default_factory=list)
     ends_in_record: bool = False
     line_count: int = 0
+    compressed: bool = False
 
     @property
     def head(self) -> memoryview:

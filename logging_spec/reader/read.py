@@ -84,6 +84,7 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
         finally:
             os.close(handle)
         if data.startswith(COMPRESSED):
+            log.compressed = True
             _take_pieces(lambda: _inflated(path), prefer, log)
         elif log.size > BLOCK:
             log.data = data

@@ -459,7 +459,7 @@ def parameters() -> Iterator[Any]:
         kinds.setdefault((case.run.name, case.run.division), []).append(case.id)
     ends = {name for ids in kinds.values() for name in (ids[0], ids[-1])}
     for case in (*QUICK, *LONG):
-        marks = () if case.id in ends else (pytest.mark.long, pytest.mark.daily(3))
+        marks = (pytest.mark.daily(3), *([] if case.id in ends else [pytest.mark.long]))
         yield pytest.param(case, id=case.id, marks=marks)
 
 

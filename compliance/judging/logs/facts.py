@@ -73,10 +73,11 @@ class Facts(msgspec.Struct):
 
     `broken`: it has findings that are errors. `missed_only`: all errors are a missed target.
     `unfinished`: the place where the run ended, if this explains all errors. `leaves_out`: the run
-    omits a scheduled evaluation. `checkpoints`, for benchmarks that evaluate after the run: the
-    number of scored checkpoints until the target, and the number of all. `logged_at` has the source
-    line of each of the `settings`, such as `train.py:12`, or an empty string; it is empty in the
-    verifier profile. `trace` is the data that a review compares, None if it was not requested.
+    omits a scheduled evaluation. `compressed`: the file is. `checkpoints`, for benchmarks that
+    evaluate after the run: the number of scored checkpoints until the target, and the number of
+    all. `logged_at` has the source line of each of the `settings`, such as `train.py:12`, or an
+    empty string; it is empty in the verifier profile. `trace` is the data that a review compares,
+    None if it was not requested.
     """
 
     run: RunFacts
@@ -86,6 +87,7 @@ class Facts(msgspec.Struct):
     missed_only: bool = False
     unfinished: Unfinished | None = None
     leaves_out: bool = False
+    compressed: bool = False
     org: str | None = None
     platform: str | None = None
     status: str | None = None
@@ -130,6 +132,7 @@ def gather(
         # all() is true without ids, but a log without errors did not miss the target
         missed_only=bool(ids)
         and all(rule.endswith(".target") for rule in ids - _of_abort(run, rules)),
+        compressed=log.compressed,
     )
     if profile is Profile.VERIFIER:
         return facts
@@ -159,6 +162,7 @@ def as_official(facts: Facts, run: Run, rules: Round, ids: set[str]) -> Facts:
         settings=facts.settings,
         broken=bool(ids),
         missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
+        compressed=facts.compressed,
     )
 
 

@@ -47,7 +47,7 @@ def judge_result(
         return verdict
     path = result.place.display_path
     verdict.findings += _of_strays(tree, folder, _run_count(verdict, path, context))
-    verdict.findings += _compressed(tree, folder, context)
+    verdict.findings += _compressed(result, context)
     verdict.findings += _failures(verdict, path, context)
     if not quirks.ignores_policy:
         verdict.findings += _of_strays(tree, folder, _names(tree, folder, context))
@@ -243,12 +243,11 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
         yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=remark)
 
 
-def _compressed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
+def _compressed(result: Result, context: JudgingContext) -> Iterator[Finding]:
     """Findings about logs that are compressed in spite of their names."""
-    for path in folder.logs:
-        if is_compressed(tree.root / path):
-            name = path.rpartition("/")[2]
-            yield COMPRESSED_LOG.found(context.profile, tree.place(path), name=name)
+    for run in result.runs:
+        if run.facts.compressed:
+            yield COMPRESSED_LOG.found(context.profile, run.display_path, name=run.name)
 
 
 def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:

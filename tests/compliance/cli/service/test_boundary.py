@@ -111,6 +111,7 @@ def files_of(root: Path) -> list[str]:
     return sorted({*found, *extra})
 
 
+@pytest.mark.daily(2)
 @pytest.mark.parametrize("tool", ["check", "score"])
 def test_no_file_of_a_submission_that_leads_out_is_read(
     tool: str, served: Path, secret: Path
