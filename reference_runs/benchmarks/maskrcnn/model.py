@@ -7,7 +7,7 @@ H and W height and width, A anchors, R regions of an image, N regions of a batch
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
@@ -22,8 +22,6 @@ from podium.reference_runs.modeling.detection.pyramid import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from podium.reference_runs.benchmarks.maskrcnn.config import MaskRCNN
 
 BOX_CELLS, MASK_CELLS = 7, 14
@@ -57,13 +55,15 @@ class ProposalHead(nn.Module):
         for layer in (self.conv, self.cls_logits, self.bbox_pred):
             _normal(layer, 0.01 * math.sqrt(PUBLISHED_WIDTH / width))
 
-    def forward(self, levels: list[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+    def forward(self, levels: list[Tensor]) -> list[tuple[Tensor, Tensor]]:
         """Scores (B, A) and offsets (B, A, 4) of each level."""
+        outputs = []
         for level in levels:
             y = F.relu(self.conv(level))
             scores = self.cls_logits(y).permute(0, 2, 3, 1).flatten(1)
             offsets = self.bbox_pred(y).permute(0, 2, 3, 1).reshape(len(y), -1, 4)
-            yield scores.float(), offsets.float()
+            outputs.append((scores.float(), offsets.float()))
+        return outputs
 
 
 class BoxHead(nn.Module):
@@ -129,6 +129,14 @@ class Network(nn.Module):
         self.rpn = ProposalHead(config.pyramid_width)
         self.box_head = BoxHead(config)
         self.mask_head = MaskHead(config)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile the layers; between them, regions are chosen in loops that depend on values.
+
+        Compiled as a whole, the detector ends Python with a segmentation fault (torch 2.13).
+        """
+        for part in self.children():
+            part.compile(*args, **kwargs)
 
 
 def _normal(layer: nn.Conv2d | nn.Linear, deviation: float) -> None:
