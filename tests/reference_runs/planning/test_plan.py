@@ -91,7 +91,7 @@ def test_an_evaluation_needs_what_was_planned(name: str) -> None:
 
 
 @pytest.mark.long
-def test_an_evaluation_of_recurrent_layers_needs_what_was_planned(
+def test_an_evaluation_of_recurrent_layers_needs_at_most_what_was_planned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without the workspace of oneDNN and the sound before the features, which no tensor of a GPU
@@ -107,7 +107,8 @@ def test_an_evaluation_of_recurrent_layers_needs_what_was_planned(
     with torch.backends.mkldnn.flags(enabled=False):
         planned = by_phase(request("rnnt", **few), 1)["evaluation"].peak
         measured = peak(request("rnnt", **few), Ranks(torch.device("cpu")), evaluates=True)
-    assert abs(planned - measured) <= NEAR * measured
+    # Layers without values add their biases out of place
+    assert 0 <= planned - measured <= 2 * NEAR * measured
 
 
 def test_a_beam_search_is_planned_to_its_limit() -> None:
