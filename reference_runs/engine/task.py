@@ -62,9 +62,8 @@ class Task(ABC, Generic[C]):
     """Whether the training data change between epochs by other means than `set_epoch`."""
     fp8_parts: ClassVar[tuple[str, ...]] = ()
     """Name prefixes of layers whose products can be in 8 bits (`--precision fp8`)."""
-    evaluates_as_trains: ClassVar[bool] = False
-    """Whether an evaluation needs no more memory than the forward pass of `loss` on a micro-batch;
-    plans count only such evaluations, since they compute that pass."""
+    plans_evaluation: ClassVar[bool] = False
+    """Whether `evaluate_largest` needs as much memory as an evaluation; else plans omit it."""
     keeps_whole: ClassVar[bool] = False
     """Whether every rank of a mesh has all weights, whose gradients DDP then averages."""
 
@@ -232,6 +231,18 @@ class Task(ABC, Generic[C]):
         None if drawing one takes no more memory than a step; for plans at reference scale.
         """
         return None
+
+    def evaluate_largest(self, model: nn.Module, batch: Any) -> None:
+        """Compute the largest batch of an evaluation; for plans, whose tensors have no values.
+
+        `batch` is a micro-batch of training. By default the forward pass of `loss` on it, which
+        suffices if an evaluation needs no more memory.
+        """
+        self.loss(model, batch)
+
+    def largest_evaluation_batch(self, most: int) -> int:
+        """Samples in the largest batch of a rank that evaluates at most `most` at once."""
+        return min(most, -(-self.config.eval_samples // self.ranks.world))
 
     def loaded(self, data: Any, indices: Iterable[Sequence[int]], epoch: int = 0) -> Iterator[Any]:
         """Batches of a dataset by the indices of each, loaded by `config.workers` processes."""

@@ -58,11 +58,14 @@ class Beams:
         self.ended_BK, best_BK = torch.cat((self.ended_BK, ending_BK), 1).topk(ending_BK.shape[1])
         self.ended_words_BKL = _select_rows(words, best_BK)
 
-    def is_decided(self, limit: int) -> bool:
-        """Whether no open beam can still beat a finished one, at any length."""
+    def can_improve(self, limit: int) -> bool:
+        """Whether an open beam can still beat the best finished one, at any length.
+
+        True without values, so that a plan searches up to the limit.
+        """
         # Sums only decrease, and the longest length has the largest divisor: an upper bound
         hope_B = self.open_BK[:, 0] / penalty(limit, self.strength)
-        return bool((self.ended_BK[:, 0] >= hope_B).all())
+        return bool((self.ended_BK[:, 0] < hope_B).any())
 
     def best(self) -> list[list[int]]:
         """The best translation of each sentence, without the begin and end tokens."""

@@ -25,7 +25,7 @@ EVALUATION_BATCH = 4096
 class Ranking(Task[C]):
     """Binary prediction; the quality is the area under the ROC curve of all evaluation samples."""
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     evaluation: Any
     """A dataset with `__len__` and `__getitems__`."""
 

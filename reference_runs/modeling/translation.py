@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -27,6 +27,8 @@ T = TypeVar("T", bound=TranslationConfig)
 WINDOW = 16
 """Number of batches among which sentences are sorted by length."""
 EVALUATION_BATCH = 100
+LONGEST_EVALUATED = 150
+"""Tokens of a sentence for plans without data; those of newstest2014 have fewer."""
 Ids = list["NDArray[np.int32]"]
 
 NOUNS, VERBS, ADJECTIVES, ADVERBS, PREPOSITIONS, ARTICLES, GENDERS = 28, 12, 10, 5, 4, 2, 3
@@ -176,6 +178,7 @@ def read_lines(path: Path) -> list[str]:
 class Translation(Task[T]):
     """Translation of sentences; the quality is the corpus BLEU of a beam search."""
 
+    plans_evaluation: ClassVar[bool] = True
     training: Pairs
     evaluation: Pairs
     references: list[str]
@@ -230,6 +233,13 @@ class Translation(Task[T]):
             reduction="sum",
         )
         return Loss(total, (target_BL != PAD).sum())
+
+    def evaluate_largest(self, model: nn.Module, batch: Any) -> None:
+        """A beam search for the longest sentences, up to the maximum length of translations."""
+        known: Pairs | None = getattr(self, "evaluation", None)
+        longest = max(map(len, known.source)) if known else LONGEST_EVALUATED
+        count = self.largest_evaluation_batch(EVALUATION_BATCH)
+        self.translate(model, torch.full((count, longest + 1), END, device=self.device))
 
     def evaluate(self, model: nn.Module) -> float:
         """Case-insensitive BLEU of all translations, as a fraction."""

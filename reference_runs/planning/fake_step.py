@@ -69,10 +69,10 @@ class FakeStepper(Stepper):
             parameter.grad = self._buckets.setdefault(parameter, grad)
 
     def evaluate_batch(self, batch: Any) -> None:
-        """Run the computation of an evaluation batch, on data with the training data's shapes."""
+        """Run the computation of the largest evaluation batch; `batch` is one of training."""
         self.model.eval()
         with torch.no_grad(), self._autocast():
-            self.task.loss(self._wrapped if self._pipelined else self.model, batch)
+            self.task.evaluate_largest(self._wrapped if self._pipelined else self.model, batch)
 
     def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:
         self._last = last
@@ -132,7 +132,7 @@ def fake_step(
 
 
 def _config_of_one_step(config: Config, most: int | None) -> Config:
-    """A config whose step has `most` of its micro-batches, and whose data fill one step."""
+    """A config whose step has `most` of its micro-batches, and whose training fills one step."""
     micro = config.gradient_accumulation_steps
     count = micro if most is None else min(micro, most)
     samples = config.global_batch_size // micro * count
@@ -141,7 +141,6 @@ def _config_of_one_step(config: Config, most: int | None) -> Config:
         global_batch_size=samples,
         gradient_accumulation_steps=count,
         train_samples=samples,
-        eval_samples=min(config.eval_samples, samples),
         workers=0,
     )
 
@@ -157,6 +156,10 @@ def _micro_batches(task: Any, request: RunRequest, mode: FakeTensorMode) -> list
             return [batch] * count
     if task.data_grow:
         raise RunFault(f"{task.config.name} cannot be planned: its model generates its data")
+    if request.setting.scale != "smoke":
+        # The evaluation data are not used
+        few = min(task.config.eval_samples, task.config.train_samples)
+        task.config = replace(task.config, eval_samples=few)
     task.prepare()
     task.read_in_place()
     task.open_data()

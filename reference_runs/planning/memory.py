@@ -107,7 +107,7 @@ def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> d
             stepper.step(1, micro)
             begins["step"] = len(line.changes)
             stepper.step(2, micro)
-            if stepper.task.evaluates_as_trains:
+            if stepper.task.plans_evaluation:
                 begins["evaluation"] = len(line.changes)
                 stepper.evaluate_batch(micro[0])
         held["optimizer"] = line.note(_state(stepper.optimizers))

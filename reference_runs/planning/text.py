@@ -51,7 +51,7 @@ def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) 
 
 
 def _counted(request: RunRequest) -> str:
-    if task_of(request.benchmark.name).evaluates_as_trains:
+    if task_of(request.benchmark.name).plans_evaluation:
         return "a step or an evaluation"
     return "a step; evaluations are not counted"
 

@@ -26,7 +26,6 @@ from podium.reference_runs.benchmarks.deepseekv3_671b.routing import (  # noqa: 
     imbalance,
 )
 from podium.reference_runs.benchmarks.deepseekv3_671b.train import ExpertPretraining  # noqa: E402
-from podium.reference_runs.datasets.recipes import recipe_of  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.modeling.language.corpus import (  # noqa: E402
@@ -253,23 +252,6 @@ def test_counting_pairs_of_words_stays_above_the_target() -> None:
     chances = counts / counts.sum(1, keepdims=True)
     loss = -np.log(chances[evaluation.tokens[:, :-1], evaluation.tokens[:, 1:]]).mean()
     assert loss > 1.2 * smoke().target
-
-
-# --- files ---
-
-
-def test_the_data_are_made_of_the_shards_that_the_reference_trains_on(tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.json").touch()
-    for part, count in (("train", 1024), ("validation", 8)):
-        for number in range(count):
-            (tmp_path / f"c4-{part}.{number:05d}-of-{count:05d}.json.gz").touch()
-    made = recipe_of("deepseekv3_671b", tmp_path, None, subset=False)
-    names = [each.name for each in made.pieces if "train" in each.name]
-    assert (len(names), min(names), max(names)) == (
-        128,
-        "c4-train.00768-of-01024",
-        "c4-train.00895-of-01024",
-    )
 
 
 # --- published weights ---

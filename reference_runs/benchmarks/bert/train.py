@@ -38,7 +38,7 @@ class MaskedWords(Task[Config]):
     smoke scale generates them.
     """
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "eval", FILE)
     fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Cosmology(StagedTask[CosmoFlow]):
     """Predict a universe's parameters from a volume; the quality is the mean absolute error."""
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     keeps_whole: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "validation")
 

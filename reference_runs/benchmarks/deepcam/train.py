@@ -38,7 +38,7 @@ EVALUATION_BATCH = 16
 class Segmentation(StagedTask[DeepCam]):
     """Find storms in weather maps; the quality is the mean intersection over union."""
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "validation", "stats.npz")
 
     training: Weather

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Flow(Task[Flux]):
     """Rectified flow from text; the quality is the loss averaged over eight times."""
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = (TRAINING, EVALUATION, *EMPTY)
     fp8_parts: ClassVar[tuple[str, ...]] = ("double_blocks.", "single_blocks.")
     training: Pairs

@@ -35,7 +35,7 @@ def beam_search(model: RecurrentTranslator, source_BS: Tensor, config: Gnmt) -> 
         bonus_BK = config.coverage_penalty * coverage(covered, words).view(batch, count)
         scores_BKV = scores[:, 0].float().log_softmax(-1).view(batch, count, -1)
         order = (first_B1 + beams.extend(scores_BKV, bonus_BK)).flatten()
-        if beams.is_decided(limit):
+        if not beams.can_improve(limit):
             break
         states = [(hidden[:, order], cell[:, order]) for hidden, cell in after]
         covered = covered[order]

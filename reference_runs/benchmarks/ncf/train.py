@@ -36,6 +36,7 @@ class Filtering(Task[Ncf]):
     """Predict interactions; the quality is how often a held-out item ranks high."""
 
     files: ClassVar[tuple[str, ...]] = ("ratings.csv",)
+    plans_evaluation: ClassVar[bool] = True
 
     training: Pairs
     evaluation: Candidates
@@ -70,20 +71,31 @@ class Filtering(Task[Ncf]):
         odds = model(user, item).float()
         return Loss(F.binary_cross_entropy_with_logits(odds, label, reduction="sum"), len(label))
 
+    def evaluate_largest(self, model: nn.Module, batch: Batch) -> None:
+        """Rank the candidates of as many users as at once in an evaluation."""
+        count = self.largest_evaluation_batch(USERS_AT_ONCE)
+        item = torch.zeros(count, 1 + self.config.eval_negatives, dtype=torch.long)
+        user = torch.zeros(count, dtype=torch.long, device=self.device)
+        self._hits(model, user, item.to(self.device), item.bool().to(self.device))
+
     def evaluate(self, model: nn.Module) -> float:
         """Share of users whose held-out item is among the ten best of its candidates."""
         hits = torch.zeros((), dtype=torch.float64, device=self.device)
         for users in self.ranks.batches_of(range(len(self.evaluation.item)), USERS_AT_ONCE):
             user = torch.tensor(users)
-            item = self.evaluation.item[user].to(self.device)
-            repeated = self.evaluation.repeated[user].to(self.device)
-            pairs = user.to(self.device)[:, None].expand_as(item)
-            odds = model(pairs.reshape(-1), item.reshape(-1)).view(item.shape)
-            odds = odds.masked_fill(repeated, -torch.inf)
-            # A tie counts against the held-out item: a constant model scores no hits.
-            ahead = (odds[:, 1:] >= odds[:, :1]).sum(1)
-            hits += (ahead < TOP).sum()
+            rows = (user, self.evaluation.item[user], self.evaluation.repeated[user])
+            hits += self._hits(model, *(tensor.to(self.device) for tensor in rows))
         return float(self.ranks.sum(hits)) / len(self.evaluation.item)
+
+    def _hits(self, model: nn.Module, user: Tensor, item: Tensor, repeated: Tensor) -> Tensor:
+        """The number of users whose held-out item is among the ten best of its candidates."""
+        pairs = user[:, None].expand_as(item)
+        odds = model(pairs.reshape(-1), item.reshape(-1)).view(item.shape)
+        odds = odds.masked_fill(repeated, -torch.inf)
+        # A tie counts against the held-out item: a constant model scores no hits.
+        ahead = (odds[:, 1:] >= odds[:, :1]).sum(1)
+        hits: Tensor = (ahead < TOP).sum()
+        return hits
 
 
 TASK = Filtering

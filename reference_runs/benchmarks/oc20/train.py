@@ -29,7 +29,7 @@ EVALUATION_BATCH = 16
 class Catalysis(StagedTask[Oc20]):
     """Predict the forces on the atoms of a structure; the quality is their mean absolute error."""
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = PARTS
 
     training: Structures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from podium.reference_runs.modeling.schedule import warmed_up
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch import nn
+    from torch import Tensor, nn
     from torch.optim import Optimizer
 
     from podium.reference_runs.benchmarks.openfold.data import Batch
@@ -30,6 +30,7 @@ EVALUATION_BATCH = 32
 class Folding(Task[OpenFold]):
     """Fold chains; the quality is the mean lDDT of their alpha carbons."""
 
+    plans_evaluation: ClassVar[bool] = True
     # The head for resolved atoms has no weight in the loss
     unused_parameters = True
 
@@ -104,15 +105,30 @@ class Folding(Task[OpenFold]):
         batch = batch.to(self.device)
         return Loss(losses(self.config, model(batch), batch).sum(), len(batch.target))
 
+    def evaluate_largest(self, model: Any, batch: Batch) -> None:
+        """Fold as many chains as at once in an evaluation, with the maximum number of recycles."""
+        count = self.largest_evaluation_batch(EVALUATION_BATCH)
+        rows = torch.zeros(count, dtype=torch.long, device=self.device)
+        parts: dict[str, Any] = {
+            name: part[rows]
+            for name, part in batch._asdict().items()
+            if isinstance(part, torch.Tensor)
+        }
+        self._scores(model, batch._replace(**parts))
+
     def evaluate(self, model: Any) -> float:
         """Mean lDDT of alpha carbons over residues, then over chains."""
-        chosen = model.average if self.config.swa_enabled else model.trained
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         for indices in self.ranks.batches_of(range(len(self.evaluation)), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices).to(self.device)
-            folded = chosen(batch._replace(recycles=self.config.num_recycling_iters))
-            total += lddt(folded.atoms[:, :, CA], batch.atoms[:, :, CA]).mean(1).sum()
+            total += self._scores(model, batch).sum()
         return float(self.ranks.sum(total)) / len(self.evaluation)
+
+    def _scores(self, model: Any, batch: Batch) -> Tensor:
+        """The mean lDDT of alpha carbons of each chain."""
+        chosen = model.average if self.config.swa_enabled else model.trained
+        folded = chosen(batch._replace(recycles=self.config.num_recycling_iters))
+        return lddt(folded.atoms[:, :, CA], batch.atoms[:, :, CA]).mean(1)
 
 
 TASK = Folding

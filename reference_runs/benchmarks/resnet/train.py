@@ -37,7 +37,7 @@ EVALUATION_BATCH = 125  # Divides the evaluation sets of both scales
 class Classification(Task[ResNet]):
     """Image classification; the quality is the share of correctly classified evaluation images."""
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     keeps_whole: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "val")
 

@@ -29,7 +29,7 @@ class Classification(Task[Rgat]):
 
     unused_parameters: ClassVar[bool] = True  # the last layer computes only papers
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train_idx.pt", "val_idx.pt")
 
     training: Seeds

@@ -98,13 +98,35 @@ def greedy(
             for utterance, symbol in zip(chosen.tolist(), best_B[chosen].tolist(), strict=True):
                 decoded[utterance].append(symbol)
             counts_B = counts_B + open_B
-            embedded = model.pred_embed(best_B[chosen]).unsqueeze(1)
-            # A GPU's LSTM does not accept a non-contiguous state
-            earlier = state[0][:, chosen].contiguous(), state[1][:, chosen].contiguous()
-            new, now = model.predict(embedded, earlier)
-            predicted_B1H = predicted_B1H.index_copy(0, chosen, new.type_as(predicted_B1H))
-            state = _replaced(state, chosen, now)
+            predicted_B1H, state = _after(model, best_B, chosen, (predicted_B1H, state))
     return decoded
+
+
+def encode_and_extend(model: Transducer, features_BTF: Tensor) -> None:
+    """The computation of `greedy` up to the first symbol, which every utterance has; for plans.
+
+    Later steps need no more memory. `greedy` itself needs values: the number of its steps and of
+    the utterances in each depends on them.
+    """
+    encoded_BTH = model.encode(features_BTF)
+    start = features_BTF.new_zeros(len(encoded_BTH), 1, model.pred_embed.embedding_dim)
+    predicted_B1H, state = model.predict(start, None)
+    best_B = model.join(encoded_BTH[:, 0], predicted_B1H[:, 0]).argmax(-1)
+    everyone = torch.arange(len(encoded_BTH), device=features_BTF.device)
+    _after(model, best_B, everyone, (predicted_B1H, state))
+
+
+def _after(
+    model: Transducer, symbols_B: Tensor, chosen: Tensor, before: tuple[Tensor, State]
+) -> tuple[Tensor, State]:
+    """The prediction network's output and state after one more symbol of the chosen utterances."""
+    predicted_B1H, state = before
+    embedded = model.pred_embed(symbols_B[chosen]).unsqueeze(1)
+    # A GPU's LSTM does not accept a non-contiguous state
+    earlier = state[0][:, chosen].contiguous(), state[1][:, chosen].contiguous()
+    new, now = model.predict(embedded, earlier)
+    predicted_B1H = predicted_B1H.index_copy(0, chosen, new.type_as(predicted_B1H))
+    return predicted_B1H, _replaced(state, chosen, now)
 
 
 def _replaced(state: State, chosen: Tensor, now: State) -> State:

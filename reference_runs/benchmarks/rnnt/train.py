@@ -7,10 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import torch
 
 from podium.reference_runs.benchmarks.rnnt.config import RnnT
 from podium.reference_runs.benchmarks.rnnt.data import Batch, Utterances, from_files, synthetic
-from podium.reference_runs.benchmarks.rnnt.model import Transducer, greedy
+from podium.reference_runs.benchmarks.rnnt.model import (
+    Transducer,
+    encode_and_extend,
+    greedy,
+)
 from podium.reference_runs.benchmarks.rnnt.transducer import transducer_loss
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.modeling.ema import Averaged
@@ -19,7 +24,7 @@ from podium.reference_runs.modeling.optimizers import LAMB
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch import nn
+    from torch import Tensor, nn
     from torch.optim import Optimizer
 
 
@@ -27,6 +32,7 @@ class Recognition(Task[RnnT]):
     """Speech recognition; the quality is the word error rate of greedy decoding."""
 
     files: ClassVar[tuple[str, ...]] = ("librispeech1023.vocab",)
+    plans_evaluation: ClassVar[bool] = True
 
     training: Utterances
     evaluation: Utterances
@@ -56,6 +62,29 @@ class Recognition(Task[RnnT]):
         whole = order[begin : begin + len(order) // size * size].reshape(-1, size)
         mixed: Sequence[int] = rng.permutation(whole).flatten()  # type: ignore[assignment]
         return mixed
+
+    def largest_batch(self) -> Batch:
+        """Utterances of the maximum duration at the lowest speed, with as many symbols as possible.
+
+        The bound of symbols is that of predictions. Transcripts are usually shorter.
+        """
+        count, config = self.micro_batch_size, self.config
+        seconds = config.data_train_max_duration / config.data_speed_perturbaton_min
+        features, symbols = self._silent(count, seconds), config.eval_max_prediction_symbols
+        return Batch(
+            features=features,
+            frames=torch.full((count,), features.shape[1]),
+            symbols=torch.zeros(count, symbols, dtype=torch.long),
+            counts=torch.full((count,), symbols),
+            indices=(*range(count),),
+        )
+
+    def _silent(self, count: int, seconds: float) -> Tensor:
+        """Features of utterances of a duration, (B, T, F)."""
+        config = self.config
+        frames = math.ceil(seconds / config.hop_seconds)
+        stacked = -(-frames // config.stacked_frames)
+        return torch.zeros(count, stacked, config.stacked_frames * config.mel_bands)
 
     def build(self) -> nn.Module:
         """The transducer with random weights, and their average."""
@@ -101,6 +130,14 @@ class Recognition(Task[RnnT]):
         assert isinstance(model, Averaged)
         model.follow(self.config.model_eval_ema_factor)
 
+    def evaluate_largest(self, model: nn.Module, batch: Batch) -> None:
+        """The encoder and a step of decoding, for utterances of the maximum duration."""
+        assert isinstance(model, Averaged)
+        known: Utterances | None = getattr(self, "evaluation", None)
+        seconds = max(known.seconds) if known else LONGEST_EVALUATED
+        count = self.largest_evaluation_batch(EVALUATION_BATCH)
+        encode_and_extend(model.average, self._silent(count, seconds).to(self.device))
+
     def evaluate(self, model: nn.Module) -> float:
         """Inserted, deleted and replaced words, divided by the number of spoken words."""
         from torchmetrics.functional.text import word_error_rate
@@ -123,5 +160,7 @@ class Recognition(Task[RnnT]):
 
 
 EVALUATION_BATCH = 512
+LONGEST_EVALUATED = 35.0
+"""Seconds of an utterance for plans without data; those of LibriSpeech's dev-clean have fewer."""
 
 TASK = Recognition

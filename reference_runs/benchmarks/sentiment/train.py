@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Classification(Task[Sentiment]):
     """Sentiment classification; the quality is the share of correct answers."""
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "test")
 
     training: Reviews

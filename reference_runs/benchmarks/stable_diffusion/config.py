@@ -142,7 +142,7 @@ def smoke() -> StableDiffusion:
         latent_scale=1.0,
         sampling_steps=16,
         guidance=1.0,
-        evaluation_interval=1024,
+        evaluation_interval=512,
         global_batch_size=16,
         train_samples=8192,
         eval_samples=128,

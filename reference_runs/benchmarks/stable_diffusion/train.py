@@ -39,7 +39,7 @@ from podium.reference_runs.modeling.schedule import warmed_up
 from podium.reference_runs.modeling.shapes import LENGTH, PATCH, SIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from torch import Tensor, nn
     from torch.optim import Optimizer
@@ -51,6 +51,7 @@ class Diffusion(Task[StableDiffusion]):
     """Images from captions; the quality is the Fréchet distance and the CLIP score."""
 
     files: ClassVar[tuple[str, ...]] = (TRAINING, *EVALUATION, *NETWORKS)
+    plans_evaluation: ClassVar[bool] = True
     training: Pairs
     evaluation: Captions
     frozen: Frozen
@@ -148,6 +149,14 @@ class Diffusion(Task[StableDiffusion]):
         distance = frechet_distance(gaussian(self.ranks.sum(added).cpu()), real)
         return Scores(distance, float(self.ranks.sum(likeness)) / len(self.evaluation))
 
+    def evaluate_largest(self, model: nn.Module, batch: Batch) -> None:
+        """Two steps of sampling, since all are alike; the networks around the U-Net are omitted."""
+        config, count = self.config, self.largest_evaluation_batch(EVALUATION_BATCH)
+        start = torch.zeros(count, *batch.latents.shape[1:], device=self.device)
+        shape = count, config.context_length, config.context_width
+        text, nothing = (torch.zeros(shape, device=self.device) for _ in range(2))
+        self.process.sampled(start, 2, self._predictor(model, text, nothing))
+
     def generated(self, model: nn.Module, places: Sequence[int]) -> Tensor:
         """Latents of captions by index, (B, C, H, W), from noise that depends on the index."""
         config = self.config
@@ -161,16 +170,24 @@ class Diffusion(Task[StableDiffusion]):
         empty = torch.zeros_like(words)
         empty[:, : len(config.empty_caption)] = torch.tensor(config.empty_caption)
         text, nothing = (self.frozen.text(tokens.to(self.device)) for tokens in (words, empty))
+        predict = self._predictor(model, text, nothing)
+        return self.process.sampled(start, config.sampling_steps, predict)
+
+    def _predictor(
+        self, model: nn.Module, text: Tensor, nothing: Tensor
+    ) -> Callable[[Tensor, int], Tensor]:
+        """The prediction of v with guidance, away from that for the empty caption."""
+        guidance = self.config.guidance
 
         def predict(x: Tensor, step: int) -> Tensor:
             steps = torch.full((len(x),), step, device=x.device)
             v: Tensor = model(x, steps, text).float()
-            if config.guidance == 1:
+            if guidance == 1:
                 return v
             without: Tensor = model(x, steps, nothing).float()
-            return without + config.guidance * (v - without)
+            return without + guidance * (v - without)
 
-        return self.process.sampled(start, config.sampling_steps, predict)
+        return predict
 
     def _judged(self, latents: Tensor) -> tuple[Tensor, Tensor]:
         """Features and vectors of the images, (B, F) and (B, E), in double precision."""

@@ -35,7 +35,7 @@ def beam_search(model: Translator, source_BS: Tensor, config: Transformer) -> li
         scores, past = model.decode(beams.words_BKL[:, :, -1].reshape(-1, 1), past, source)
         scores_BKV = scores[:, 0].float().log_softmax(-1).view(batch, count, -1)
         order = (first_B1 + beams.extend(scores_BKV)).flatten()
-        if beams.is_decided(limit):
+        if not beams.can_improve(limit):
             break
         past = [(key[order], value[order]) for key, value in past]
     return beams.best()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Segmentation(Task[UNet3D]):
     """Segmentation of volumes; the quality is the mean Dice score of kidney and tumor."""
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("evaluation_cases.txt",)
     keeps_whole: ClassVar[bool] = True
 

@@ -37,7 +37,7 @@ class Detection(Task[D]):
     level by level, positions row by row, the anchors of a position consecutively.
     """
 
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     keeps_whole: ClassVar[bool] = True
 
     training: Scenes

@@ -66,7 +66,7 @@ class LanguageModel(Task[D]):
 
     files: ClassVar[tuple[str, ...]] = ("train.bin", "validation.bin")
     fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
-    evaluates_as_trains: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
     layout: ClassVar[Layout] = LLAMA
     """The tensor names of the published model."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,3 +147,24 @@ def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path:
     still = train(name, 1, tmp_path / "still.txt", last_step=first(name), **{rate: 0.0})
     assert still.quality is not None
     assert not still.converged, f"without learning it is at {still.quality}"
+
+
+@pytest.mark.parametrize("name", ["dlrm_v4_hstu", "stable_diffusion"])
+def test_a_target_is_approached_in_several_evaluations(name: str, tmp_path: Path) -> None:
+    """These two learn abruptly: with few evaluations, a run jumps from a poor quality to the end.
+
+    The evaluation before the last is then still closer to the first than to the target.
+    """
+    log = tmp_path / "result_1.txt"
+    assert train(name, 1, log).converged
+    main, target = qualities(log), find(name).smoke().target
+    assert len(main) >= 6
+    assert abs(main[-2] - target) < abs(main[0] - target) / 2
+
+
+def qualities(log: Path) -> list[float]:
+    """The qualities of a log under its target's metric, which is logged first."""
+    records = [json.loads(line.partition(" ")[2]) for line in log.read_text().splitlines()]
+    found = [each for each in records if each["key"] == "eval_accuracy"]
+    metric = found[0]["metadata"].get("metric")
+    return [each["value"] for each in found if each["metadata"].get("metric") == metric]

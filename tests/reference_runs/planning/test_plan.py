@@ -14,7 +14,8 @@ torch = pytest.importorskip("torch")
 
 import torch.multiprocessing as mp  # noqa: E402
 
-from podium.reference_runs.catalogue import task_of  # noqa: E402
+from podium.reference_runs.benchmarks.rnnt.data import Utterances  # noqa: E402
+from podium.reference_runs.catalogue import names, task_of  # noqa: E402
 from podium.reference_runs.engine.launch import run_request  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, joined  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
@@ -66,14 +67,20 @@ def shapes(batch: Any) -> Any:
     [pytest.param(name, marks=() if name == "llama31_8b" else pytest.mark.long) for name in CLOSE],
 )
 def test_a_step_needs_what_was_planned(name: str) -> None:
-    planned = memory(request(name), 1)
+    planned = by_phase(request(name), 1)["step"]
     measured = peak(request(name), Ranks(torch.device("cpu")))
     assert abs(planned.peak - measured) <= NEAR * measured
 
 
 @pytest.mark.parametrize(
     "name",
-    ["llama31_8b", "llama2_70b_lora", pytest.param("gpt_oss_20b", marks=pytest.mark.long)],
+    [
+        *("gnmt", "llama31_8b", "llama2_70b_lora"),
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("gpt_oss_20b", "openfold", "stable_diffusion", "transformer")
+        ),
+    ],
 )
 def test_an_evaluation_needs_what_was_planned(name: str) -> None:
     few = {"eval_samples": 16}
@@ -81,6 +88,39 @@ def test_an_evaluation_needs_what_was_planned(name: str) -> None:
     measured = peak(request(name, **few), Ranks(torch.device("cpu")), evaluates=True)
     assert abs(planned["evaluation"].peak - measured) <= NEAR * measured
     assert memory(request(name, **few), 1) == max(planned.values(), key=lambda each: each.peak)
+
+
+@pytest.mark.long
+def test_an_evaluation_of_recurrent_layers_needs_at_most_what_was_planned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without the workspace of oneDNN and the sound before the features, which no tensor of a GPU
+    has."""
+    batches, made = Utterances.__getitems__, dict[tuple[int, ...], Any]()
+
+    def known(self: Utterances, indices: Any) -> Any:
+        key = (self.training, *indices)
+        return made[key] if key in made else made.setdefault(key, batches(self, indices))
+
+    monkeypatch.setattr(Utterances, "__getitems__", known)
+    few = {"eval_samples": 16}
+    with torch.backends.mkldnn.flags(enabled=False):
+        planned = by_phase(request("rnnt", **few), 1)["evaluation"].peak
+        measured = peak(request("rnnt", **few), Ranks(torch.device("cpu")), evaluates=True)
+    # Layers without values add their biases out of place
+    assert 0 <= planned - measured <= 2 * NEAR * measured
+
+
+def test_a_beam_search_is_planned_to_its_limit() -> None:
+    """A longer limit, which does not change a step, takes more memory."""
+    short, long = (by_phase(request("transformer", extra_length=count), 1) for count in (8, 80))
+    assert short["step"] == long["step"]
+    assert short["evaluation"].peak < long["evaluation"].peak
+
+
+def test_all_trainers_but_three_plan_their_evaluations() -> None:
+    omitted = {name for name in names() if not task_of(name).plans_evaluation}
+    assert omitted <= {"maskrcnn", "minigo", "qwen35_397b_grpo"}
 
 
 @pytest.mark.parametrize("name", ["llama31_8b", "llama2_70b_lora", "gpt3", "flux1", "sentiment"])
@@ -233,6 +273,15 @@ def test_recurrent_layers_are_planned_without_the_lengths_of_sentences() -> None
     assert need.weights == 4 * 160_665_150
     # Attention compares 16 sentences' words with each other
     assert need.activations > 16 * 76**2 * 1024 * 4
+
+
+def test_the_longest_utterances_have_more_frames_and_symbols_than_those_that_are_drawn() -> None:
+    known, drawn = batches("rnnt")
+    for largest, real in zip(known[:4], drawn[:4], strict=True):
+        assert (largest.dtype, len(largest)) == (real.dtype, len(real))
+    for largest, real in zip(known[:3:2], drawn[:3:2], strict=True):
+        assert largest.shape[1] >= real.shape[1]
+        assert largest.shape[2:] == real.shape[2:]
 
 
 def test_encoded_captions_stand_for_words_in_the_largest_batch() -> None:

@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 from podium.compliance import check  # noqa: E402
 from podium.compliance.cli.entry import run  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
+from podium.reference_runs.datasets.recipes import recipe_of  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 
@@ -117,6 +118,36 @@ def test_prepared_data_serve_a_closed_run(name: str, tmp_path: Path) -> None:
         report = check(str(log), round=round_name, usage="training", profile=profile)
         errors = {each.key for each in report.findings if each.severity == "error"}
         assert errors <= {"max_sequence_length"}
+
+
+@pytest.fixture(scope="module")
+def empty_shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All shards of C4, without content."""
+    folder = tmp_path_factory.mktemp("c4")
+    (folder / "tokenizer.json").touch()
+    for part, count in (("train", 1024), ("validation", 8)):
+        for number in range(count):
+            (folder / f"c4-{part}.{number:05d}-of-{count:05d}.json.gz").touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("llama31_405b", 1023),
+        # The references read only the first half of the last quarter
+        ("llama31_8b", 895),
+        ("gpt_oss_20b", 895),
+        ("deepseekv3_671b", 895),
+    ],
+)
+def test_data_are_prepared_from_the_shards_that_the_reference_trains_on(
+    name: str, last: int, empty_shards: Path
+) -> None:
+    pieces = [piece.name for piece in recipe_of(name, empty_shards, None, subset=False).pieces]
+    training = [f"c4-train.{number:05d}-of-01024" for number in range(768, last + 1)]
+    validation = [f"c4-validation.{number:05d}-of-00008" for number in range(8)]
+    assert pieces == training + validation
 
 
 def test_files_of_the_true_size_are_usable(
