@@ -7,6 +7,7 @@ tokens, W words.
 
 from __future__ import annotations
 
+from collections import UserDict
 from typing import TYPE_CHECKING
 
 import torch
@@ -36,8 +37,12 @@ KERNEL = 4
 INTERVAL = 4
 """Every this many layers, attention replaces the delta rule."""
 
-Past = dict[str, Tensor]
-"""The cached state of a layer for the positions so far; None before the first."""
+
+class Past(UserDict[str, Tensor]):
+    """The cached state of a layer for the positions so far; empty before the first.
+
+    Not a dict: FSDP copies the dicts that a module is called with, and a layer updates its state.
+    """
 
 
 class GatedDeltaNet(nn.Module):
@@ -65,7 +70,7 @@ class GatedDeltaNet(nn.Module):
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor, past: Past | None = None) -> Tensor:
         """(B, L, D) to (B, L, D); positions are implicit in the order."""
-        past = {} if past is None else past
+        past = Past() if past is None else past
         batch, sizes = len(x_BLD), [self.keys, self.keys, self.values]
         before, memory = past.get("inputs"), past.get("memory")
         if before is None:
@@ -104,7 +109,7 @@ class GatedAttention(nn.Module):
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor, past: Past | None = None) -> Tensor:
         """(B, L, D) to (B, L, D); with a past, one position at a time."""
-        past = {} if past is None else past
+        past = Past() if past is None else past
         query, gate = split_heads(self.query(x_BLD), 2 * self.size).chunk(2, dim=-1)
         k, v = (split_heads(part(x_BLD), self.size) for part in (self.key, self.value))
         q = self._turned(self.query_norm(query), angles_LP)
@@ -185,7 +190,8 @@ class Decoder(Stack):
     ) -> Tensor:
         """Logits of each next token, (B, L, W); with targets, the log-probability of each, (B, L).
 
-        `pasts` has each block's state for the `begin` positions before, and is updated.
+        `pasts` has each block's state for the `begin` positions before, and is updated; the logits
+        are those of the last position, (B, 1, W).
         """
         positions = torch.arange(begin, begin + tokens_BL.shape[1], device=tokens_BL.device)
         angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
@@ -194,9 +200,18 @@ class Decoder(Stack):
             past = () if pasts is None else (pasts[number],)
             x_BLD = self.checkpointed(block, x_BLD, angles_LP, *past)
         if targets_BL is None:
-            return self._scores(x_BLD)
+            return self._scores(x_BLD if pasts is None else x_BLD[:, -1:])
         parts = self.in_slices(self._log_probability, x_BLD, targets_BL)
         return torch.cat(parts).view(targets_BL.shape)
+
+    @property
+    def device(self) -> torch.device:
+        """The device of its weights."""
+        return self.embedding.weight.device
+
+    def no_pasts(self) -> list[Past]:
+        """The state of each block before the first position."""
+        return [Past() for _ in self.blocks]
 
     def _scores(self, x: Tensor) -> Tensor:
         scores: Tensor = self.output(self.norm(x))
