@@ -27,6 +27,7 @@ from podium.reference_runs.modeling.attention import (
 )
 from podium.reference_runs.modeling.decoder import FeedForward, Stack
 from podium.reference_runs.modeling.experts import Mixture
+from podium.reference_runs.modeling.recompute import recomputed
 
 if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.qwen35_397b_grpo.config import Qwen35
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 EPSILON = 1e-6
 KERNEL = 4
 """Kernel size of the convolution before the delta rule."""
+SEGMENT = 4096
+"""Positions whose queries, keys and values exist at once with recomputation."""
 INTERVAL = 4
 """Every this many layers, attention replaces the delta rule."""
 
@@ -51,7 +54,7 @@ class GatedDeltaNet(nn.Module):
     def __init__(self, config: Qwen35) -> None:
         super().__init__()
         heads, size = config.value_heads, config.delta_head_width
-        self.heads, self.size = heads, size
+        self.heads, self.size, self.recompute = heads, size, config.recompute
         self.keys, self.values = config.key_heads * size, heads * size
         mixed = 2 * self.keys + self.values
         self.mixed = nn.Linear(config.width, mixed, bias=False)
@@ -76,20 +79,35 @@ class GatedDeltaNet(nn.Module):
         if before is None:
             before = x_BLD.new_zeros(batch, KERNEL - 1, sum(sizes))
         mixed, past["inputs"] = causal_convolution(self.mixed(x_BLD), self.convolution, before)
-        # In single precision, as the decays of a long sequence multiply
+        if memory is None:
+            memory = x_BLD.new_zeros(batch, self.heads, self.size, self.size).float()
+        parts = (mixed, self.gate(x_BLD), self.decay(x_BLD), self.strength(x_BLD))
+        read = []
+        for segment in zip(*(part.split(SEGMENT, dim=1) for part in parts), strict=True):
+            y_BLV, memory = recomputed(self.recompute, self._read, *segment, memory)
+            read.append(y_BLV)
+        past["memory"] = memory
+        out: Tensor = self.out(torch.cat(read, dim=1))
+        return out
+
+    def _read(
+        self, mixed: Tensor, gate: Tensor, decay: Tensor, strength: Tensor, memory: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The gated output of successive positions, (B, L, H x V), and the memory after them.
+
+        In single precision, as the decays of a long sequence multiply.
+        """
+        sizes = [self.keys, self.keys, self.values]
         parts = torch.split(F.silu(mixed).float(), sizes, dim=-1)
         q, k, v = (split_heads(part, self.size) for part in parts)
         shared = self.values // self.keys
         q, k = (unit(tensor).repeat_interleave(shared, dim=1) for tensor in (q, k))
-        softened = F.softplus(self.decay(x_BLD).float() + self.decay_bias)
+        softened = F.softplus(decay.float() + self.decay_bias)
         g_BHL = (-self.decay_rate.float().exp() * softened).mT
-        b_BHL = self.strength(x_BLD).float().sigmoid().mT
-        if memory is None:
-            memory = v.new_zeros(batch, self.heads, self.size, self.size)
-        y, past["memory"] = delta_rule(q * self.size**-0.5, k, v, g_BHL, b_BHL, memory)
-        gated = self.norm(y) * F.silu(split_heads(self.gate(x_BLD).float(), self.size))
-        out: Tensor = self.out(joined_heads(gated).type_as(x_BLD))
-        return out
+        b_BHL = strength.float().sigmoid().mT
+        y, memory = delta_rule(q * self.size**-0.5, k, v, g_BHL, b_BHL, memory)
+        gated = self.norm(y) * F.silu(split_heads(gate.float(), self.size))
+        return joined_heads(gated).type_as(gate), memory
 
 
 class GatedAttention(nn.Module):
