@@ -422,3 +422,20 @@ def test_routers_are_frozen() -> None:
     frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
     assert len(frozen) == task.config.layers
     assert all(name.endswith("router.weight") for name in frozen)
+
+
+def test_weights_that_are_drawn_for_a_mesh_have_the_distribution_of_the_models() -> None:
+    task = PolicyOptimization(smoke(), Setting(), Ranks(torch.device("cpu")))
+    torch.manual_seed(1)
+    model = Decoder(task.config)
+    first = task.initial_weights(model)
+    for name, wanted in model.state_dict().items():
+        drawn = first(name, wanted.shape)
+        assert drawn.shape == wanted.shape
+        if wanted.dim() > 1:
+            assert float(drawn.std()) == pytest.approx(float(wanted.std()), rel=0.5), name
+        elif name.endswith("decay_rate"):
+            assert bool(((drawn.exp() > 0.01) & (drawn.exp() < 16)).all())
+            assert len(drawn.unique()) == len(drawn)
+        else:
+            assert torch.equal(drawn, wanted), name

@@ -19,7 +19,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 if TYPE_CHECKING:
     from torch import Tensor
 
-CHUNK = 256
+CHUNK = 512
 """Positions that are solved at once; the work of a chunk is quadratic in their number."""
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 EPSILON = 1e-6
 KERNEL = 4
 """Kernel size of the convolution before the delta rule."""
+DECAY_RATES = 0.01, 16.0
+"""Range of the initial decay rates of heads."""
 SEGMENT = 4096
 """Positions whose queries, keys and values exist at once with recomputation."""
 INTERVAL = 4
@@ -69,7 +71,7 @@ class GatedDeltaNet(nn.Module):
         self.out = nn.Linear(self.values, config.width, bias=False)
         nn.init.normal_(self.convolution, std=config.initial_deviation)
         with torch.no_grad():
-            self.decay_rate.uniform_(0.01, 16).log_()
+            self.decay_rate.uniform_(*DECAY_RATES).log_()
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor, past: Past | None = None) -> Tensor:
         """(B, L, D) to (B, L, D); positions are implicit in the order."""

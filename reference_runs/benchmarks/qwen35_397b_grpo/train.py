@@ -16,7 +16,7 @@ from podium.reference_runs.benchmarks.qwen35_397b_grpo.grpo import (
     batch_of,
     policy_loss,
 )
-from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import DECAY_RATES, Decoder
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import (
     Sampling,
     Start,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
     from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import Rollout
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 TRAINING, EVALUATION = range(2)
 """The purpose of random numbers, as part of their seed."""
@@ -103,6 +104,16 @@ class PolicyOptimization(Task[Qwen35]):
         return [
             self.adamw([parameter for parameter in model.parameters() if parameter.requires_grad])
         ]
+
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random values with the distribution of `build`."""
+        if name.endswith(".decay_rate"):
+            low, high = DECAY_RATES
+            middle = (low + high) / 2
+            return (middle + draws.uniform(name, shape, middle - low)).log()
+        if len(shape) == 1:
+            return torch.ones(shape, device=self.device)
+        return draws.normal(name, shape, self.config.initial_deviation)
 
     # --- rollouts ---
 
