@@ -31,10 +31,10 @@ def delta_rule(
     """The output at each position, (B, H, L, V), and the final memory, (B, H, K, V)."""
     # Autocast would also reduce the precision of the memory
     with torch.autocast(memory.device.type, enabled=False):
-        inputs = (q_BHLK, k_BHLK, v_BHLV, g_BHL, b_BHL)
-        y_XNCV, last = _in_chunks(*map(_chunks, inputs), memory.flatten(0, 1))
+        q, k, v, g, b = map(_chunks, (q_BHLK, k_BHLK, v_BHLV, g_BHL, b_BHL))
+        y_XNCV, last = _in_chunks(q, k, v, g, b, memory.flatten(0, 1))
     y_XLV = y_XNCV.flatten(1, 2)[:, : q_BHLK.shape[2]]
-    return y_XLV.unflatten(0, v_BHLV.shape[:2]), last.view(memory.shape)
+    return y_XLV.reshape(v_BHLV.shape), last.view(memory.shape)
 
 
 def _chunks(x_BHL: Tensor) -> Tensor:
@@ -45,7 +45,8 @@ def _chunks(x_BHL: Tensor) -> Tensor:
     length = x_BHL.shape[2]
     size = min(CHUNK, length)
     fill = [0, 0] * (x_BHL.dim() - 3) + [0, -length % size]
-    return F.pad(x_BHL, fill).flatten(0, 1).unflatten(1, (-1, size))
+    x_XLK = F.pad(x_BHL, fill).flatten(0, 1)
+    return x_XLK.view(len(x_XLK), -1, size, *x_XLK.shape[2:])
 
 
 def _in_chunks(
