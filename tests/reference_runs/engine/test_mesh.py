@@ -233,7 +233,8 @@ def assert_close(found: list[float], alone: list[float]) -> None:
     assert len(found) == len(alone) == STEPS + 1
     # The steps have moved the weights: a loss that stays the same would agree, too
     assert np.ptp(alone[:STEPS]) > 1e-4
-    np.testing.assert_allclose(found, alone, rtol=1e-9)
+    # A policy's loss is 0 except for rounding if all answers have the same length
+    np.testing.assert_allclose(found, alone, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.long
