@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from podium.reference_runs.engine.machine.quiet import quiet
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 TENSOR = (1, 8)
 """Values of `tp` to try: all ranks of a node divide a tensor, or none does."""
+
+EXPERT = (1, 8, 64)
+"""Values of `ep` to try: the experts are whole, or divided within a node or among several."""
 
 ENOUGH = 2
 """Number of fitting meshes after which the search stops."""
@@ -93,17 +97,17 @@ def _meshes(request: RunRequest, ranks: int) -> Iterator[Mesh | None]:
     config, axes = request.config(), request.benchmark.axes
     if config.global_batch_size % ranks == 0:
         yield None
-    for tensor in TENSOR:
-        for copies in (4, 2, 1):
-            mesh = Mesh(dp=copies, fsdp=ranks // (copies * tensor), tp=tensor)
-            if mesh.world != ranks or mesh.fsdp == 1:
-                continue
-            try:
-                micro = _micro_batches(request, mesh, ranks)
-                check(mesh, axes, replace(config, gradient_accumulation_steps=micro))
-            except RunFault:
-                continue
-            yield mesh
+    for tensor, experts, copies in product(TENSOR, EXPERT, (4, 2, 1)):
+        apart = copies * experts * tensor
+        mesh = Mesh(dp=copies, fsdp=ranks // apart, ep=experts, tp=tensor)
+        if mesh.world != ranks or mesh.fsdp * experts == 1:
+            continue
+        try:
+            micro = _micro_batches(request, mesh, ranks)
+            check(mesh, axes, replace(config, gradient_accumulation_steps=micro))
+        except RunFault:
+            continue
+        yield mesh
 
 
 def _micro_batches(request: RunRequest, mesh: Mesh | None, ranks: int) -> int:

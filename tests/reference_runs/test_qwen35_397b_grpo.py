@@ -22,10 +22,11 @@ from podium.reference_runs.benchmarks.qwen35_397b_grpo.grpo import (  # noqa: E4
     batch_of,
     policy_loss,
 )
-from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder, Past  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder  # noqa: E402
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import (  # noqa: E402
     Rollout,
     Sampling,
+    Start,
     chosen,
     roll_out,
 )
@@ -85,10 +86,10 @@ def test_position_by_position_the_model_is_the_same() -> None:
     torch.manual_seed(1)
     model = Decoder(smoke())
     tokens = torch.randint(0, 7, (3, 12))
-    pasts: list[Past] = [{} for _ in model.blocks]
+    pasts = model.no_pasts()
     parts = [model(tokens[:, :7], None, pasts)]
     parts += [model(tokens[:, at : at + 1], None, pasts, at) for at in range(7, 12)]
-    assert torch.allclose(torch.cat(parts, 1), model(tokens), atol=1e-5)
+    assert torch.allclose(torch.cat(parts, 1), model(tokens)[:, 6:], atol=1e-5)
 
 
 @pytest.mark.parametrize("length", [1, 9, CHUNK, 2 * CHUNK + 5])
@@ -224,14 +225,16 @@ def test_rollouts_do_not_depend_on_how_they_are_shared_out() -> None:
     torch.manual_seed(1)
     model = Decoder(smoke())
     prompts = [(3, [1, 2, 4]), (0, [2, 2, 4, 1]), (7, [0, 1, 4])]
-
-    def draws(task: int) -> np.ndarray[Any, Any]:
-        return np.random.default_rng(task).random((5, 16))
-
+    starts = [
+        Start(task, prompt, numbers)
+        for task, prompt in prompts
+        for numbers in np.random.default_rng(task).random((5, 16))
+    ]
     sampling = Sampling(1.0, 1.0, 16)
     with torch.no_grad():
-        together = roll_out(model, prompts, draws, sampling, END)
-        alone = [roll_out(model, [each], draws, sampling, END) for each in sorted(prompts)]
+        together = roll_out(model, starts, sampling, END)
+        ordered = sorted(starts, key=lambda start: start.task)
+        alone = [roll_out(model, [each], sampling, END) for each in ordered]
         likely = [
             model(torch.tensor([[*each.prompt, *each.answer]])).log_softmax(-1) for each in together
         ]
@@ -392,14 +395,6 @@ def test_settings_without_answers_or_groups_are_refused(changes: dict[str, Any],
         task.prepare()
 
 
-def test_prompts_must_be_shared_out_evenly() -> None:
-    task = PolicyOptimization(smoke(), Setting(), Ranks(torch.device("cpu"), 0, 32))
-    with pytest.raises(
-        RunFault, match="num_prompts_per_step is 16; expected a multiple of 32 rank"
-    ):
-        task.prepare()
-
-
 def test_a_reference_run_says_that_no_sandbox_is_bundled(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -427,3 +422,20 @@ def test_routers_are_frozen() -> None:
     frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
     assert len(frozen) == task.config.layers
     assert all(name.endswith("router.weight") for name in frozen)
+
+
+def test_weights_that_are_drawn_for_a_mesh_have_the_distribution_of_the_models() -> None:
+    task = PolicyOptimization(smoke(), Setting(), Ranks(torch.device("cpu")))
+    torch.manual_seed(1)
+    model = Decoder(task.config)
+    first = task.initial_weights(model)
+    for name, wanted in model.state_dict().items():
+        drawn = first(name, wanted.shape)
+        assert drawn.shape == wanted.shape
+        if wanted.dim() > 1:
+            assert float(drawn.std()) == pytest.approx(float(wanted.std()), rel=0.5), name
+        elif name.endswith("decay_rate"):
+            assert bool(((drawn.exp() > 0.01) & (drawn.exp() < 16)).all())
+            assert len(drawn.unique()) == len(drawn)
+        else:
+            assert torch.equal(drawn, wanted), name

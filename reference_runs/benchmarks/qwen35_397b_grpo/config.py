@@ -171,5 +171,6 @@ BENCHMARKS = (
         rounds=("6.1",),
         point=POINT,
         division="open",
+        axes=("dp", "fsdp", "ep"),
     ),
 )

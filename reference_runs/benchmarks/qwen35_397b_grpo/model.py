@@ -7,6 +7,7 @@ tokens, W words.
 
 from __future__ import annotations
 
+from collections import UserDict
 from typing import TYPE_CHECKING
 
 import torch
@@ -26,6 +27,7 @@ from podium.reference_runs.modeling.attention import (
 )
 from podium.reference_runs.modeling.decoder import FeedForward, Stack
 from podium.reference_runs.modeling.experts import Mixture
+from podium.reference_runs.modeling.recompute import recomputed
 
 if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.qwen35_397b_grpo.config import Qwen35
@@ -33,11 +35,19 @@ if TYPE_CHECKING:
 EPSILON = 1e-6
 KERNEL = 4
 """Kernel size of the convolution before the delta rule."""
+DECAY_RATES = 0.01, 16.0
+"""Range of the initial decay rates of heads."""
+SEGMENT = 4096
+"""Positions whose queries, keys and values exist at once with recomputation."""
 INTERVAL = 4
 """Every this many layers, attention replaces the delta rule."""
 
-Past = dict[str, Tensor]
-"""The cached state of a layer for the positions so far; None before the first."""
+
+class Past(UserDict[str, Tensor]):
+    """The cached state of a layer for the positions so far; empty before the first.
+
+    Not a dict: FSDP copies the dicts that a module is called with, and a layer updates its state.
+    """
 
 
 class GatedDeltaNet(nn.Module):
@@ -46,7 +56,7 @@ class GatedDeltaNet(nn.Module):
     def __init__(self, config: Qwen35) -> None:
         super().__init__()
         heads, size = config.value_heads, config.delta_head_width
-        self.heads, self.size = heads, size
+        self.heads, self.size, self.recompute = heads, size, config.recompute
         self.keys, self.values = config.key_heads * size, heads * size
         mixed = 2 * self.keys + self.values
         self.mixed = nn.Linear(config.width, mixed, bias=False)
@@ -61,30 +71,45 @@ class GatedDeltaNet(nn.Module):
         self.out = nn.Linear(self.values, config.width, bias=False)
         nn.init.normal_(self.convolution, std=config.initial_deviation)
         with torch.no_grad():
-            self.decay_rate.uniform_(0.01, 16).log_()
+            self.decay_rate.uniform_(*DECAY_RATES).log_()
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor, past: Past | None = None) -> Tensor:
         """(B, L, D) to (B, L, D); positions are implicit in the order."""
-        past = {} if past is None else past
+        past = Past() if past is None else past
         batch, sizes = len(x_BLD), [self.keys, self.keys, self.values]
         before, memory = past.get("inputs"), past.get("memory")
         if before is None:
             before = x_BLD.new_zeros(batch, KERNEL - 1, sum(sizes))
         mixed, past["inputs"] = causal_convolution(self.mixed(x_BLD), self.convolution, before)
-        # In single precision, as the decays of a long sequence multiply
+        if memory is None:
+            memory = x_BLD.new_zeros(batch, self.heads, self.size, self.size).float()
+        parts = (mixed, self.gate(x_BLD), self.decay(x_BLD), self.strength(x_BLD))
+        read = []
+        for segment in zip(*(part.split(SEGMENT, dim=1) for part in parts), strict=True):
+            y_BLV, memory = recomputed(self.recompute, self._read, *segment, memory)
+            read.append(y_BLV)
+        past["memory"] = memory
+        out: Tensor = self.out(torch.cat(read, dim=1))
+        return out
+
+    def _read(
+        self, mixed: Tensor, gate: Tensor, decay: Tensor, strength: Tensor, memory: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The gated output of successive positions, (B, L, H x V), and the memory after them.
+
+        In single precision, as the decays of a long sequence multiply.
+        """
+        sizes = [self.keys, self.keys, self.values]
         parts = torch.split(F.silu(mixed).float(), sizes, dim=-1)
         q, k, v = (split_heads(part, self.size) for part in parts)
         shared = self.values // self.keys
         q, k = (unit(tensor).repeat_interleave(shared, dim=1) for tensor in (q, k))
-        softened = F.softplus(self.decay(x_BLD).float() + self.decay_bias)
+        softened = F.softplus(decay.float() + self.decay_bias)
         g_BHL = (-self.decay_rate.float().exp() * softened).mT
-        b_BHL = self.strength(x_BLD).float().sigmoid().mT
-        if memory is None:
-            memory = v.new_zeros(batch, self.heads, self.size, self.size)
-        y, past["memory"] = delta_rule(q * self.size**-0.5, k, v, g_BHL, b_BHL, memory)
-        gated = self.norm(y) * F.silu(split_heads(self.gate(x_BLD).float(), self.size))
-        out: Tensor = self.out(joined_heads(gated).type_as(x_BLD))
-        return out
+        b_BHL = strength.float().sigmoid().mT
+        y, memory = delta_rule(q * self.size**-0.5, k, v, g_BHL, b_BHL, memory)
+        gated = self.norm(y) * F.silu(split_heads(gate.float(), self.size))
+        return joined_heads(gated).type_as(gate), memory
 
 
 class GatedAttention(nn.Module):
@@ -104,7 +129,7 @@ class GatedAttention(nn.Module):
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor, past: Past | None = None) -> Tensor:
         """(B, L, D) to (B, L, D); with a past, one position at a time."""
-        past = {} if past is None else past
+        past = Past() if past is None else past
         query, gate = split_heads(self.query(x_BLD), 2 * self.size).chunk(2, dim=-1)
         k, v = (split_heads(part(x_BLD), self.size) for part in (self.key, self.value))
         q = self._turned(self.query_norm(query), angles_LP)
@@ -185,7 +210,8 @@ class Decoder(Stack):
     ) -> Tensor:
         """Logits of each next token, (B, L, W); with targets, the log-probability of each, (B, L).
 
-        `pasts` has each block's state for the `begin` positions before, and is updated.
+        `pasts` has each block's state for the `begin` positions before, and is updated; the logits
+        are those of the last position, (B, 1, W).
         """
         positions = torch.arange(begin, begin + tokens_BL.shape[1], device=tokens_BL.device)
         angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
@@ -194,9 +220,18 @@ class Decoder(Stack):
             past = () if pasts is None else (pasts[number],)
             x_BLD = self.checkpointed(block, x_BLD, angles_LP, *past)
         if targets_BL is None:
-            return self._scores(x_BLD)
+            return self._scores(x_BLD if pasts is None else x_BLD[:, -1:])
         parts = self.in_slices(self._log_probability, x_BLD, targets_BL)
         return torch.cat(parts).view(targets_BL.shape)
+
+    @property
+    def device(self) -> torch.device:
+        """The device of its weights."""
+        return self.embedding.weight.device
+
+    def no_pasts(self) -> list[Past]:
+        """The state of each block before the first position."""
+        return [Past() for _ in self.blocks]
 
     def _scores(self, x: Tensor) -> Tensor:
         scores: Tensor = self.output(self.norm(x))

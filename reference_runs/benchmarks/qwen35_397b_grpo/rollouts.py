@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder, Past
+    from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder
 
 
 @dataclass(frozen=True)
@@ -41,46 +41,60 @@ class Rollout:
     log_probabilities: list[float]
 
 
+class Start(NamedTuple):
+    """The beginning of a rollout."""
+
+    task: int
+    prompt: list[int]
+    numbers: NDArray[np.float64]
+    """A number from 0 to 1 for each token, which chooses it."""
+
+
 def roll_out(
     model: Decoder,
-    prompts: Iterable[tuple[int, list[int]]],
-    draws: Callable[[int], NDArray[np.float64]],
+    starts: Iterable[Start],
     sampling: Sampling,
     end: int,
+    anywhere: Callable[[bool], bool] = bool,
 ) -> list[Rollout]:
-    """Answers to each prompt; `draws` has a row of numbers from 0 to 1 for each answer to a task.
+    """An answer for each start, in the order of tasks.
 
-    The sampled tokens depend on these numbers and the model only, not on how rollouts are divided.
-    Rollouts from prompts of one length are generated together.
+    The sampled tokens depend on the numbers and the model only, not on how rollouts are divided.
+    Rollouts from prompts of one length are generated together. On a mesh all ranks must call the
+    model equally often: `anywhere` returns whether its argument is true on a rank.
     """
     done: list[Rollout] = []
-    ordered = sorted(prompts, key=lambda task_and_prompt: len(task_and_prompt[1]))
-    for _, group in groupby(ordered, key=lambda task_and_prompt: len(task_and_prompt[1])):
-        rows = [(task, prompt, numbers) for task, prompt in group for numbers in draws(task)]
-        tasks, begun, numbers = zip(*rows, strict=True)
-        answers = _continued(model, begun, np.stack(numbers), sampling, end)
+    ordered = sorted(starts, key=_prompt_length)
+    for _, group in groupby(ordered, key=_prompt_length):
+        rows = [*group]
+        answers = _continued(model, rows, sampling, end, anywhere)
         done += [
-            Rollout(task, prompt, *answer)
-            for task, prompt, answer in zip(tasks, begun, answers, strict=True)
+            Rollout(start.task, start.prompt, *answer)
+            for start, answer in zip(rows, answers, strict=True)
         ]
+    while anywhere(False):
+        model(torch.full((1, 1), end, device=model.device), None, model.no_pasts())
     return sorted(done, key=lambda rollout: rollout.task)
+
+
+def _prompt_length(start: Start) -> int:
+    return len(start.prompt)
 
 
 def _continued(
     model: Decoder,
-    prompts: Sequence[list[int]],
-    numbers: NDArray[np.float64],
+    starts: Sequence[Start],
     sampling: Sampling,
     end: int,
+    anywhere: Callable[[bool], bool],
 ) -> list[tuple[list[int], list[float]]]:
     """The continuation of prompts of one length, and its log-probabilities."""
-    device = model.embedding.weight.device
-    tokens = torch.tensor(prompts, device=device)
-    uniform = torch.from_numpy(numbers).to(device)
-    pasts: list[Past] = [{} for _ in model.blocks]
-    drawn, probable, begin = [], [], 0
-    going = torch.ones(len(prompts), dtype=torch.bool, device=device)
-    for place in range(sampling.limit - len(prompts[0])):
+    tokens = torch.tensor([start.prompt for start in starts], device=model.device)
+    uniform = torch.from_numpy(np.stack([start.numbers for start in starts])).to(model.device)
+    pasts, drawn, probable, begin = model.no_pasts(), [], [], 0
+    going = torch.ones(len(starts), dtype=torch.bool, device=model.device)
+    for place in range(sampling.limit - tokens.shape[1]):
+        anywhere(True)
         scores = model(tokens, None, pasts, begin)[:, -1].float()
         begin += tokens.shape[1]
         token = chosen(scores, sampling, uniform[:, place])

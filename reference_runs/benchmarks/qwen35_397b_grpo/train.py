@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -15,8 +16,12 @@ from podium.reference_runs.benchmarks.qwen35_397b_grpo.grpo import (
     batch_of,
     policy_loss,
 )
-from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder
-from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import Sampling, roll_out
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import DECAY_RATES, Decoder
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import (
+    Sampling,
+    Start,
+    roll_out,
+)
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.tasks import END, PROMPT, Tasks, synthetic
 from podium.reference_runs.engine.machine.precision import autocast
 from podium.reference_runs.engine.task import Loss, Task
@@ -26,17 +31,16 @@ from podium.reference_runs.modeling.experts import Mixture
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch import nn
+    from torch import Tensor, nn
     from torch.optim import Optimizer
 
     from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import Rollout
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 TRAINING, EVALUATION = range(2)
 """The purpose of random numbers, as part of their seed."""
 SAMPLES = 4
 """Number of answers to each evaluation task, one of which must pass."""
-EVALUATED = 64
-"""Evaluation tasks that are answered together."""
 
 
 class PolicyOptimization(Task[Qwen35]):
@@ -70,7 +74,7 @@ class PolicyOptimization(Task[Qwen35]):
         )
 
     def check_settings(self) -> None:
-        """Raise RunFault if rollouts do not form groups, or cannot be divided evenly."""
+        """Raise RunFault if rollouts do not form groups, or cannot be sampled."""
         config = self.config
         prompts, answers = config.num_prompts_per_step, config.num_generations_per_prompt
         if config.global_batch_size != prompts * answers:
@@ -80,11 +84,6 @@ class PolicyOptimization(Task[Qwen35]):
             )
         if answers < 2:
             raise RunFault(f"num_generations_per_prompt is {answers}; expected 2 or more")
-        if prompts % self.ranks.world:
-            raise RunFault(
-                f"num_prompts_per_step is {prompts}; expected a multiple of"
-                f" {self.ranks.world} ranks"
-            )
         for what in ("training", "validation"):
             field = f"generation_{what}_rollout_temperature"
             if getattr(config, field) <= 0:
@@ -106,6 +105,16 @@ class PolicyOptimization(Task[Qwen35]):
             self.adamw([parameter for parameter in model.parameters() if parameter.requires_grad])
         ]
 
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random values with the distribution of `build`."""
+        if name.endswith(".decay_rate"):
+            low, high = DECAY_RATES
+            middle = (low + high) / 2
+            return (middle + draws.uniform(name, shape, middle - low)).log()
+        if len(shape) == 1:
+            return torch.ones(shape, device=self.device)
+        return draws.normal(name, shape, self.config.initial_deviation)
+
     # --- rollouts ---
 
     def batches(self, epoch: int, first: int) -> Iterator[Batch]:
@@ -123,41 +132,58 @@ class PolicyOptimization(Task[Qwen35]):
 
     def _rolled_out(self, place: int, step: int) -> Iterator[Batch]:
         """The micro-batches of this rank in a step; `place` is the step's index in its epoch."""
-        config, ranks = self.config, self.ranks
-        share = config.num_prompts_per_step // ranks.world
-        begin = place * config.num_prompts_per_step + ranks.rank * share
+        config, share = self.config, self._share
+        begin = place * config.global_batch_size + self.ranks.rank * share
         answers = config.num_generations_per_prompt
         sampling = Sampling(
             config.generation_training_rollout_temperature,
             config.generation_training_rollout_top_p,
             config.max_sequence_length,
         )
-        tasks = range(begin, begin + share)
-        rollouts = self._answers(self.training, tasks, answers, sampling, TRAINING, step)
-        reward = torch.tensor([_reward(self.training, rollout) for rollout in rollouts])
-        advantage_N = advantages(reward.view(share, answers)).flatten()
+        numbers = range(begin, begin + share)
+        rollouts = self._answers(self.training, numbers, answers, sampling, TRAINING, step)
+        advantage_N = self._advantages(rollouts)
         size = self.micro_batch_size
-        for start in range(0, len(rollouts), size):
+        for start in range(0, share, size):
             part = slice(start, start + size)
             yield self._scored(batch_of(rollouts[part], advantage_N[part], self.training.end))
+
+    @property
+    def _share(self) -> int:
+        """Rollouts of this rank in a step, which are generated together."""
+        return self.config.global_batch_size // self.ranks.world
+
+    def _advantages(self, rollouts: Sequence[Rollout]) -> Tensor:
+        """The advantages of this rank's rollouts; several ranks may answer one prompt."""
+        begin = self.ranks.rank * self._share
+        own = slice(begin, begin + self._share)
+        reward_N = torch.zeros(self.config.global_batch_size, device=self.device)
+        reward_N[own] = torch.tensor([_reward(self.training, rollout) for rollout in rollouts])
+        reward_NG = self.ranks.sum(reward_N).view(-1, self.config.num_generations_per_prompt)
+        return advantages(reward_NG).flatten()[own]
 
     def _answers(
         self, tasks: Tasks, numbers: Sequence[int], count: int, sampling: Sampling, *what: int
     ) -> list[Rollout]:
-        """A number of answers to each task, in the order of tasks."""
-
-        def draws(task: int) -> np.ndarray:
+        """Answers by number, in the order of tasks: each task has `count` of them."""
+        starts: list[Start] = []
+        for task, group in groupby(numbers, key=lambda number: number // count):
             rng = np.random.default_rng([self.setting.seed, *what, task])
-            return rng.random((count, sampling.limit))
-
-        prompts = [(number, tasks.prompt(number)) for number in numbers]
+            rows, prompt = rng.random((count, sampling.limit)), tasks.prompt(task)
+            starts += [Start(task, prompt, rows[number % count]) for number in group]
         with (
             torch.no_grad(),
             autocast(self.device, self.setting.precision),
             # Token by token with growing states, compilation would create a graph per length
             torch.compiler.set_stance("force_eager"),
         ):
-            return roll_out(self.model, prompts, draws, sampling, tasks.end)
+            return roll_out(self.model, starts, sampling, tasks.end, self._anywhere)
+
+    def _anywhere(self, here: bool) -> bool:
+        """Whether something is true on a rank of the mesh; without a mesh, whether it is here."""
+        if self.ranks.mesh is None:
+            return here
+        return bool(self.ranks.sum(torch.tensor(float(here), device=self.device)))
 
     def _scored(self, batch: Batch) -> Batch:
         """The batch with the trainer's log-probabilities before the update."""
@@ -181,14 +207,14 @@ class PolicyOptimization(Task[Qwen35]):
             config.generation_validation_rollout_top_p,
             config.max_sequence_length,
         )
-        passed: set[int] = set()
-        for tasks in self.ranks.batches_of(range(len(self.evaluation)), EVALUATED):
-            rollouts = self._answers(self.evaluation, tasks, SAMPLES, sampling, EVALUATION)
-            passed |= {
-                rollout.task for rollout in rollouts if _reward(self.evaluation, rollout) >= 1
-            }
-        count = torch.tensor(len(passed), dtype=torch.float64, device=self.device)
-        return float(self.ranks.sum(count)) / len(self.evaluation)
+        tasks, share = self.evaluation, self._share
+        count = len(tasks) * SAMPLES
+        passed = torch.zeros(len(tasks), dtype=torch.float64, device=self.device)
+        idle: list[Sequence[int]] = [()] * self.ranks.idle_batches(count, share)
+        for numbers in (*self.ranks.batches_of(range(count), share), *idle):
+            for rollout in self._answers(tasks, numbers, SAMPLES, sampling, EVALUATION):
+                passed[rollout.task] += _reward(tasks, rollout) >= 1
+        return float((self.ranks.sum(passed) > 0).sum()) / len(tasks)
 
 
 def _reward(tasks: Tasks, rollout: Rollout) -> float:

@@ -241,6 +241,26 @@ def test_meshes_are_tried_until_two_fit() -> None:
 
 
 @pytest.mark.long
+def test_experts_are_divided_among_ranks_too() -> None:
+    found = plan(request("gpt_oss_20b", global_batch_size=8, max_sequence_length=64), 8, 1, str)
+    meshes = {str(each.mesh): each.need for each in found}
+    assert [*meshes] == ["None", "dp=4,fsdp=2", "dp=2,fsdp=4", "fsdp=8", "ep=8"]
+    assert meshes["ep=8"].weights == pytest.approx(meshes["fsdp=8"].weights, rel=0.01)
+    assert meshes["ep=8"].weights < 0.2 * meshes["None"].weights
+
+
+@pytest.mark.long
+def test_the_printed_command_of_a_policy_has_the_planned_mesh_and_settings() -> None:
+    changes = ("layers=4", "max_sequence_length=2048", "gradient_accumulation_steps=8")
+    few = [word for change in changes for word in ("--set", change)]
+    words = ("qwen35_397b_grpo", "--scale", "reference", "--plan", "--precision", "bf16", *few)
+    result = podium("run", *words, "--mesh", "fsdp=2,ep=16", "--memory", "80GiB")
+    assert result.exit_code == 0, result.stderr
+    assert "at the peak of a step; evaluations are not counted" in result.stdout
+    assert f"--precision bf16 --mesh fsdp=2,ep=16 {' '.join(few)}" in result.stdout
+
+
+@pytest.mark.long
 def test_a_plan_is_quiet() -> None:
     """In a process of its own: torch warns once of what a model returns, and of sums over axes."""
     words = ("run", "llama31_8b", "--plan", "--mesh", "fsdp=2,tp=2")
