@@ -406,5 +406,5 @@ def test_a_few_faults() -> None:
 
 @pytest.mark.long
 def test_many_faults() -> None:
-    many = settings(max_examples=100, stateful_step_count=12)
+    many = settings(max_examples=50, stateful_step_count=12)
     run_state_machine_as_test(Faults, settings=many)  # type: ignore[no-untyped-call]

@@ -139,7 +139,7 @@ def test_a_decoder_sends_what_is_disclosed(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.daily(3)
+@pytest.mark.daily(5)
 @pytest.mark.parametrize(
     "case",
     [

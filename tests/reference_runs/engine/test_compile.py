@@ -83,7 +83,7 @@ def done(name: str, cache: Path, *, compiled: bool) -> Done:
     return Done(losses, quality, trained, evaluated)
 
 
-@pytest.mark.daily(12)
+@pytest.mark.daily(24)
 @pytest.mark.parametrize("name", COMPILED)
 def test_a_compiled_model_has_the_losses_and_the_quality_of_a_plain_one(
     name: str, tmp_path: Path

@@ -125,7 +125,7 @@ def first(name: str) -> int:
     return next(find(name).smoke().evaluation_steps())
 
 
-@pytest.mark.daily(3)
+@pytest.mark.daily(7)
 @pytest.mark.parametrize("name", names()[::-1])  # the last take longest, and so begin first
 def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path: Path) -> None:
     steps = []

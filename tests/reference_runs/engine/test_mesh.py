@@ -253,7 +253,7 @@ def test_stages_and_parts_of_sequences_have_the_losses_of_one(tmp_path: Path) ->
 
 
 @pytest.mark.long
-@pytest.mark.daily(3)
+@pytest.mark.daily(6)
 @pytest.mark.parametrize(
     ("name", "meshes"),
     [

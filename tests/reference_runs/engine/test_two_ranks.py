@@ -22,7 +22,7 @@ from tests.reference_runs.shrunken import losses_of, opened  # noqa: E402
 pytestmark = pytest.mark.long
 
 STEPS = 20
-PARTS = 3
+PARTS = 6
 """Processes start once for the benchmarks of a part."""
 
 BASED = {

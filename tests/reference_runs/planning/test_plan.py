@@ -151,6 +151,7 @@ def as_rank(number: int, port: int, asked: RunRequest, folder: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.daily(3)
 @pytest.mark.parametrize(
     ("name", "mesh", "micro_batches"),
     [
@@ -410,7 +411,7 @@ COMMANDS = [each for each in printed() if each.name not in WHOLE]
 
 
 @pytest.mark.long
-@pytest.mark.daily(3)
+@pytest.mark.daily(6)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda each: " ".join(each.words)[:60])
 def test_a_printed_command_fits(command: Printed) -> None:
     asked = command.request()

@@ -37,6 +37,7 @@ def submissions() -> list[Path]:
     return [path for path in found if path.parent.name != "hpc_results_v0.7"]
 
 
+LONG = (pytest.mark.long, pytest.mark.daily(3))
 QUICK = {"training_results_v5.0/tinycorp", "training_results_v4.1/FlexAI"}
 
 
@@ -120,7 +121,7 @@ def summaries_differ(submission: Path, scratch: Path) -> str:
 @pytest.mark.parametrize(
     "submission",
     [
-        pytest.param(path, id=name, marks=() if name in QUICK else pytest.mark.long)
+        pytest.param(path, id=name, marks=() if name in QUICK else LONG)
         for path in submissions()
         for name in [f"{path.parent.name}/{path.name}"]
     ],

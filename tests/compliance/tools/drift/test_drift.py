@@ -53,7 +53,7 @@ def test_the_installed_release_says_the_same_and_nothing_is_written(
 
 
 @pytest.mark.long
-@pytest.mark.daily(4)
+@pytest.mark.daily(8)
 @pytest.mark.parametrize(
     "rules",
     [rules for usage in USAGES for rules in rounds_of(usage).values() if rules.verified],
