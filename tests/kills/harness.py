@@ -16,6 +16,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -174,6 +175,11 @@ def processes_of(session: int) -> list[int]:
     return found
 
 
+def has_own_frame(said: str) -> bool:
+    """Whether a traceback has a frame of podium's own files; others may be below such a folder."""
+    return re.search(r'File "[^"]*/podium/[\w/]*\.py"', said) is not None
+
+
 def ended_well(status: int, said: str, statuses: tuple[int, ...] = (0,)) -> bool:
     """Whether an interrupted command ended as it should, by its exit status and standard error.
 
@@ -185,15 +191,15 @@ def ended_well(status: int, said: str, statuses: tuple[int, ...] = (0,)) -> bool
         # 1 is that of a Python that could not load what it needs itself. An interrupt that came up
         # in a callback of its imports it forgets, says so, and starts podium all the same
         ends = 0 if said.startswith(FORGOTTEN) else 1
-        return status in (-signal.SIGINT, ends) and OWN not in said
+        return status in (-signal.SIGINT, ends) and not has_own_frame(said)
     # Interrupted before Python has a handler, the kernel ends it without a word
     if status == -signal.SIGINT:
         return not said
     return status in statuses or (status == Exit.INTERRUPTED and said.endswith(INTERRUPTED))
 
 
-OWN, INTERRUPTED = "/podium/", "podium: interrupted\n"
-"""What a traceback through podium's own files has in it, and what an interrupt says."""
+INTERRUPTED = "podium: interrupted\n"
+"""The last line of an interrupted command."""
 FORGOTTEN = "Exception ignored in: "
 
 

@@ -37,7 +37,9 @@ def read_packed_round(tree: str) -> PackedRound | None:
     # All folders up to the root are searched: a folder that the user cannot read has no file
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     members = data if isinstance(data, dict) else {}
     usage, name = members.get("usage"), members.get("round")
