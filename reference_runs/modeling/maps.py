@@ -10,9 +10,9 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 
 class StridedConv(nn.Conv2d):
-    """A convolution whose maps may shrink to one cell, where its stride does not matter.
+    """A convolution whose maps may have one column, where a stride has no effect.
 
-    Its stride is 1 there: with another one, oneDNN computes the gradients of bf16 weights from
+    That stride is 1 there: with another one, oneDNN computes the gradients of bf16 weights from
     memory that it never wrote (torch 2.13).
     """
 
@@ -20,7 +20,7 @@ class StridedConv(nn.Conv2d):
         """(B, C, R, S) to (B, N, R / stride, S / stride), rounded up if there is padding."""
         if x_BCRS.shape[-1] > 1:
             return super().forward(x_BCRS)
-        return F.conv2d(x_BCRS, self.weight, self.bias, 1, self.padding)
+        return F.conv2d(x_BCRS, self.weight, self.bias, (self.stride[0], 1), self.padding)
 
 
 class MapMean(nn.Module):
