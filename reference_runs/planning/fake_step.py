@@ -68,6 +68,23 @@ class FakeStepper(Stepper):
         if self._last and grad is not None and not grad.is_sparse:
             parameter.grad = self._buckets.setdefault(parameter, grad)
 
+    def first_update(self, micro: list[Any]) -> None:
+        """Create what a first step leaves: the state of optimizers, and buckets of gradients.
+
+        Gradients are new tensors, which takes less time than a step on `micro`. A step is needed if
+        it determines which parameters have a gradient, or which rows of them.
+        """
+        sparse = any(getattr(module, "sparse", False) for module in self.model.modules())
+        if sparse or self.task.unused_parameters:
+            self.step(1, micro)
+            return
+        self.scaler.scale(torch.zeros((), device=self.task.device))  # the scaler then has its state
+        for parameter in self._parameters:
+            parameter.grad = torch.empty_like(parameter)
+            if hasattr(self, "_buckets"):
+                self._keep_in_bucket(parameter)
+        self._update(1)
+
     def evaluate_batch(self, batch: Any) -> None:
         """Run the computation of the largest evaluation batch; `batch` is one of training."""
         self.model.eval()

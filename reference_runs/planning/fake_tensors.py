@@ -91,6 +91,9 @@ def call_on_fake(func: Any, args: Any, kwargs: Any) -> Any:
 
     The few real tensors are used as they are.
     """
+    # torch asks for the device of each tensor many times
+    if func is torch.ops.prim.device.default and isinstance(args[0], FakeTensor):
+        return args[0].fake_device
     tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
     if tensors and not any(isinstance(tensor, FakeTensor) for tensor in tensors):
         with unset_fake_temporarily():

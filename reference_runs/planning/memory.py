@@ -104,7 +104,7 @@ def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> d
         line.note(_tensors(micro[0]))
         begins: dict[Phase, int] = {}
         with line, line.resizes():
-            stepper.step(1, micro)
+            stepper.first_update(micro)
             begins["step"] = len(line.changes)
             stepper.step(2, micro)
             if stepper.task.plans_evaluation:
