@@ -235,6 +235,7 @@ class Task(ABC, Generic[C]):
     def evaluate_largest(self, model: nn.Module, batch: Any) -> None:
         """Compute the largest batch of an evaluation; for plans, whose tensors have no values.
 
+        Masks select everything, and numbers that are read are 1.
         `batch` is a micro-batch of training. By default the forward pass of `loss` on it, which
         suffices if an evaluation needs no more memory.
         """

@@ -17,6 +17,7 @@ from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.experts import Mixture
 from podium.reference_runs.planning.fake_tensors import (
     FakeTensorMode,
+    SelectingAll,
     UnsupportedOperatorException,
     fake_batch,
     fake_copy,
@@ -88,7 +89,7 @@ class FakeStepper(Stepper):
     def evaluate_batch(self, batch: Any) -> None:
         """Run the computation of the largest evaluation batch; `batch` is one of training."""
         self.model.eval()
-        with torch.no_grad(), self._autocast():
+        with torch.no_grad(), self._autocast(), SelectingAll():
             self.task.evaluate_largest(self._wrapped if self._pipelined else self.model, batch)
 
     def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:

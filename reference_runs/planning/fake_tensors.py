@@ -19,14 +19,15 @@ from torch._subclasses.fake_tensor import (
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import debug
 from torch.nn.attention.bias import CausalBias
-from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "FakeTensorMode",
+    "SelectingAll",
     "UnsupportedOperatorException",
     "call_on_fake",
     "fake_batch",
@@ -102,6 +103,27 @@ def call_on_fake(func: Any, args: Any, kwargs: Any) -> Any:
         number = args[0]
         return True if number.dtype is torch.bool else 1.0 if number.is_floating_point() else 1
     return func(*args, **kwargs)
+
+
+class SelectingAll(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Masks without values select everything, which results in the largest shapes."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call an operator, with positions in place of a mask."""
+        if func is torch.ops.aten.nonzero.default:
+            return _all_positions(args[0])
+        if func is torch.ops.aten.index.Tensor:
+            args = args[0], [part for index in args[1] for part in _positions(index)]
+        return func(*args, **kwargs or {})
+
+
+def _positions(index: torch.Tensor | None) -> Iterable[torch.Tensor | None]:
+    is_mask = isinstance(index, FakeTensor) and index.dtype is torch.bool
+    return _all_positions(index).unbind(1) if is_mask else (index,)
+
+
+def _all_positions(mask: torch.Tensor) -> torch.Tensor:
+    return mask.new_zeros(mask.numel(), mask.dim(), dtype=torch.long)
 
 
 def fake_batch(mode: FakeTensorMode, batch: Any) -> Any:

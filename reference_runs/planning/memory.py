@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -39,6 +40,8 @@ class Memory:
     optimizer: int
     buffers: int
     activations: int
+    is_bound: bool = False
+    """Whether buffers and activations were not planned, so that the peak is a lower bound."""
 
     @property
     def peak(self) -> int:
@@ -51,45 +54,54 @@ class Memory:
         return self.weights + self.gradients + self.optimizer
 
 
-def memory(request: RunRequest, world: int, rank: int = 0) -> Memory:
+KEPT = ("weights", "gradients", "optimizer")
+SIZES = (*KEPT, "buffers", "activations")
+
+
+def memory(request: RunRequest, world: int, rank: int = 0, limit: int | None = None) -> Memory:
     """The peak memory of one of `world` ranks, in a step or an evaluation.
 
-    Raises RunFault if shapes depend on data.
+    `limit` is as for `by_phase`. Raises RunFault if shapes depend on data.
     """
-    return max(by_phase(request, world, rank).values(), key=lambda usage: usage.peak)
+    return max(by_phase(request, world, rank, limit).values(), key=lambda usage: usage.peak)
 
 
-def by_phase(request: RunRequest, world: int, rank: int = 0) -> dict[Phase, Memory]:
+def by_phase(
+    request: RunRequest, world: int, rank: int = 0, limit: int | None = None
+) -> dict[Phase, Memory]:
     """The peak memory of one of `world` ranks for a step and, if it is counted, for an evaluation.
 
     The step comes after the first, which creates the optimizer state. Nothing is computed and no
     such memory is allocated. Memory outside of tensors is not included: the device's context,
-    scratch space of libraries, fragmentation of the allocator. Raises RunFault if shapes depend on
-    data.
+    scratch space of libraries, fragmentation of the allocator. If weights, gradients and optimizer
+    state alone exceed `limit` bytes, no step is run, and these are the bound of its memory. Raises
+    RunFault if shapes depend on data.
     """
     mesh = request.setting.mesh
     if mesh is None or mesh.pp == 1:
-        return _of_few(request, world, rank, MICRO_BATCHES)
+        return _of_few(request, world, rank, MICRO_BATCHES, limit)
     # A pipeline stage holds the activations of at most one micro-batch per stage from itself on.
     # Each further micro-batch adds the same amount: its tokens, and the buffers for communication
     # between stages, which torch's stages keep for every micro-batch.
     micro, few = request.config().gradient_accumulation_steps, mesh.pp + 1
-    needs = _of_few(request, world, rank, few)
-    if micro <= few:
+    needs = _of_few(request, world, rank, few, limit)
+    if micro <= few or needs["step"].is_bound:
         return needs
     one_more = _of_few(request, world, rank, few + 1)
     return {
-        phase: Memory(
-            **{
-                name: size + (micro - few) * (getattr(one_more[phase], name) - size)
-                for name, size in vars(need).items()
-            }
-        )
-        for phase, need in needs.items()
+        phase: _extrapolated(need, one_more[phase], micro - few) for phase, need in needs.items()
     }
 
 
-def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> dict[Phase, Memory]:
+def _extrapolated(need: Memory, one_more: Memory, times: int) -> Memory:
+    """The memory after a further micro-batch was added several times."""
+    before, after = attrgetter(*SIZES)(need), attrgetter(*SIZES)(one_more)
+    return Memory(*(size + times * (more - size) for size, more in zip(before, after, strict=True)))
+
+
+def _of_few(
+    request: RunRequest, world: int, rank: int, micro_batches: int, limit: int | None = None
+) -> dict[Phase, Memory]:
     """The same for a step of at most `micro_batches` micro-batches."""
     with fake_step(request, world, micro_batches, rank) as (stepper, micro):
         line = Timeline()
@@ -105,6 +117,10 @@ def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> d
         begins: dict[Phase, int] = {}
         with line, line.resizes():
             stepper.first_update(micro)
+            state = line.note(_state(stepper.optimizers))
+            kept = _kept(line.changes, {**held, "optimizer": state})
+            if limit is not None and kept.peak > limit:
+                return {"step": kept}
             begins["step"] = len(line.changes)
             stepper.step(2, micro)
             if stepper.task.plans_evaluation:
@@ -117,6 +133,18 @@ def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> d
         phase: _at_the_peak(line.changes, range(begin, end + 1), held)
         for (phase, begin), end in zip(begins.items(), ends, strict=True)
     }
+
+
+def _kept(changes: Sequence[SizeChange], held: Mapping[str, Iterable[int]]) -> Memory:
+    """Weights, gradients and optimizer state, which all exist when the optimizer begins a step.
+
+    Gradients count with the sizes that they had in the first update.
+    """
+    largest: dict[int, int] = {}
+    for storage, size in changes:
+        largest[storage] = max(size, largest.get(storage, 0))
+    sizes = {name: sum(largest[number] for number in {*held.get(name, ())}) for name in KEPT}
+    return Memory(**sizes, buffers=0, activations=0, is_bound=True)
 
 
 def _tensors(batch: Any) -> Iterator[Tensor]:

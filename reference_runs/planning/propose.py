@@ -31,7 +31,8 @@ ENOUGH = 2
 class Planned:
     """One way to divide a run: the memory that a rank needs, and whether it fits.
 
-    `mesh` is None if each rank has the whole model; `micro_batches` is the number per step.
+    If it does not, `need` may be a lower bound. `mesh` is None if each rank has the whole model;
+    `micro_batches` is the number per step.
     """
 
     mesh: Mesh | None
@@ -60,17 +61,22 @@ def plan(
         report(str(mesh or "the whole model on each"))
         micro = _micro_batches(request, mesh, accelerators)
         with quiet():
-            need = _most(_with(request, mesh, micro), mesh.world if mesh else accelerators)
+            world = mesh.world if mesh else accelerators
+            need = _most(_with(request, mesh, micro), world, bytes_each)
         planned.append(Planned(mesh, micro, need, need.peak <= bytes_each))
         if sum(candidate.fits for candidate in planned) == ENOUGH:
             break
     return planned
 
 
-def _most(request: RunRequest, world: int) -> Memory:
-    """The peak memory of the rank that needs most."""
-    ranks = _unlike(request.setting.mesh, request.config())
-    return max((memory(request, world, rank) for rank in ranks), key=lambda usage: usage.peak)
+def _most(request: RunRequest, world: int, limit: int) -> Memory:
+    """The peak memory of the rank that needs most, or of the first one whose bound is too large."""
+    needs: list[Memory] = []
+    for rank in _unlike(request.setting.mesh, request.config()):
+        needs.append(memory(request, world, rank, limit))
+        if needs[-1].is_bound:
+            return needs[-1]
+    return max(needs, key=lambda usage: usage.peak)
 
 
 def _unlike(mesh: Mesh | None, config: Any) -> Iterator[int]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from podium.reference_runs.planning.propose import Planned
 
 COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations", "peak")
+UNPLANNED = ("buffers", "activations")
+"""Columns without a size in the row of a lower bound."""
+BOUND = "* a lower bound: weights, gradients and optimizer state alone; no step was planned"
 
 GIB = 1 << 30
 _UNITS = {"mib": 1 << 20, "gib": GIB, "tib": 1 << 40, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -39,15 +42,22 @@ def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) 
         "",
         f"{'mesh':<{wide}}" + "".join(f"{name:>12}" for name in COLUMNS),
     ]
-    for candidate in planned:
-        cells = "".join(f"{_size(getattr(candidate.need, name)):>12}" for name in COLUMNS)
-        verdict = "fits" if candidate.fits else "too large"
-        lines.append(f"{candidate.mesh or 'none'!s:<{wide}}{cells}  {verdict}")
+    lines += [f"{candidate.mesh or 'none'!s:<{wide}}{_row(candidate)}" for candidate in planned]
+    if any(candidate.need.is_bound for candidate in planned):
+        lines.append(BOUND)
     lines += ["", *(_options(candidate, request) for candidate in planned if candidate.fits)]
     if not any(candidate.fits for candidate in planned):
         lines.append("none fits; try more accelerators, or more and smaller micro-batches")
     lines.append("no mesh: each rank has the whole model. Not counted: memory outside of tensors")
     return "\n".join(lines)
+
+
+def _row(planned: Planned) -> str:
+    need = planned.need
+    omitted = UNPLANNED if need.is_bound else ()
+    cells = ("-" if name in omitted else _size(getattr(need, name)) for name in COLUMNS)
+    verdict = "fits" if planned.fits else "too large*" if need.is_bound else "too large"
+    return "".join(f"{cell:>12}" for cell in cells) + f"  {verdict}"
 
 
 def _counted(request: RunRequest) -> str:

@@ -32,9 +32,8 @@ def results(source: TrueScenes, index: int, detected: Detected, size_2: Tensor) 
     from pycocotools import mask as rle  # type: ignore[import-untyped]
 
     number, height, width = source.original(index)
-    scale_4 = detected.boxes.new_tensor([width, height] * 2) / size_2.flip(0).repeat(2)
-    boxes_N4 = detected.boxes * scale_4
-    whole = pasted(detected.masks, boxes_N4, height, width).byte().cpu().numpy()
+    boxes_N4, whole_NHW = in_original(detected, size_2, height, width)
+    whole = whole_NHW.cpu().numpy()
     boxes, scores = boxes_N4.double().cpu().numpy(), detected.scores.double().cpu().numpy()
     kinds = np.array([source.category(kind) for kind in detected.classes.tolist()], np.float64)
     numbers = np.full((len(boxes), 1), float(number))
@@ -46,6 +45,15 @@ def results(source: TrueScenes, index: int, detected: Detected, size_2: Tensor) 
         for kind, encoding, score in zip(kinds, encoded, scores.tolist(), strict=True)
     ]
     return Results(rows, masks)
+
+
+def in_original(
+    detected: Detected, size_2: Tensor, height: int, width: int
+) -> tuple[Tensor, Tensor]:
+    """Boxes, (N, 4), and masks as bytes, (N, H, W), in an image before resizing to `size_2`."""
+    scale_4 = detected.boxes.new_tensor([width, height] * 2) / size_2.flip(0).repeat(2)
+    boxes_N4 = detected.boxes * scale_4
+    return boxes_N4, pasted(detected.masks, boxes_N4, height, width).byte()
 
 
 def precisions(source: TrueScenes, image_results: Sequence[Results]) -> Precisions:

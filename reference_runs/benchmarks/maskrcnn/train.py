@@ -15,7 +15,12 @@ from podium.reference_runs.benchmarks.maskrcnn.data import (
     normalise,
 )
 from podium.reference_runs.benchmarks.maskrcnn.detector import Detector
-from podium.reference_runs.benchmarks.maskrcnn.evaluation import Results, precisions, results
+from podium.reference_runs.benchmarks.maskrcnn.evaluation import (
+    Results,
+    in_original,
+    precisions,
+    results,
+)
 from podium.reference_runs.benchmarks.maskrcnn.files import ANNOTATIONS, Files
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.modeling.detection.backbone import load_backbone
@@ -31,11 +36,14 @@ if TYPE_CHECKING:
 
 EVALUATION_BATCH, MEASURED = 8, 64
 """Images that are evaluated at once; images whose statistics the norms of smoke scale have."""
+LONGEST_SIDE = 640
+"""Pixels of the longer side of an image of COCO, for plans without data."""
 
 
 class Segmentation(Task[MaskRCNN]):
     """Object detection; the quality is the mean average precision of boxes and of masks."""
 
+    plans_evaluation: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = (
         *(ANNOTATIONS.format(part) for part in ("train2017", "val2017")),
         "backbone.pt",
@@ -119,6 +127,15 @@ class Segmentation(Task[MaskRCNN]):
         batch = Batch(*(tensor.to(self.device, non_blocking=True) for tensor in batch))
         images = normalise(batch.images, batch.sizes)
         return Loss(model(images, batch.sizes, batch.objects).sum(), len(images))
+
+    def evaluate_largest(self, model: nn.Module, batch: Batch) -> None:
+        """Detections in as many images as at once, all of whose regions may have an object."""
+        count = self.largest_evaluation_batch(min(EVALUATION_BATCH, self.micro_batch_size))
+        images, sizes = (part[:count].to(self.device) for part in (batch.images, batch.sizes))
+        known: TrueScenes | None = getattr(self, "truth", None)
+        _, height, width = known.original(0) if known else (0, LONGEST_SIDE, LONGEST_SIDE)
+        for detection, size in zip(model(normalise(images, sizes), sizes), sizes, strict=True):
+            in_original(detection, size, height, width)
 
     def evaluate(self, model: nn.Module) -> float:
         """COCO's mean average precision over all evaluation scenes."""
