@@ -166,6 +166,8 @@ def _config_of_one_step(config: Config, most: int | None) -> Config:
 def _micro_batches(task: Any, request: RunRequest, mode: FakeTensorMode) -> list[Any]:
     """Fake micro-batches of a step: of the largest shapes if the task knows them, else drawn."""
     count = task.config.gradient_accumulation_steps
+    if request.setting.scale == "smoke":
+        task.prepare()
     # At smoke scale drawing is cheap, and exact if shapes depend on the data
     if request.setting.scale != "smoke" or task.data_grow:
         with mode:
@@ -178,7 +180,7 @@ def _micro_batches(task: Any, request: RunRequest, mode: FakeTensorMode) -> list
         # The evaluation data are not used
         few = min(task.config.eval_samples, task.config.train_samples)
         task.config = replace(task.config, eval_samples=few)
-    task.prepare()
+        task.prepare()
     task.read_in_place()
     task.open_data()
     return [fake_batch(mode, micro_batch) for micro_batch in islice(task.batches(1, 0), count)]

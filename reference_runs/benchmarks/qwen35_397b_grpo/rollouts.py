@@ -1,6 +1,6 @@
 """Answers sampled from the model, token by token, and their data for the update.
 
-Dimensions: N rollouts, L sequence length, W words.
+Dimensions: N rollouts, P prompt length, L answer length, W words.
 """
 
 from __future__ import annotations
@@ -91,21 +91,37 @@ def _continued(
     """The continuation of prompts of one length, and its log-probabilities."""
     tokens = torch.tensor([start.prompt for start in starts], device=model.device)
     uniform = torch.from_numpy(np.stack([start.numbers for start in starts])).to(model.device)
+    columns = continuation(model, tokens, uniform, sampling, end, anywhere)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [_until(end, *row) for row in rows]
+
+
+def continuation(
+    model: Decoder,
+    tokens_NP: Tensor,
+    uniform_NL: Tensor,
+    sampling: Sampling,
+    end: int,
+    anywhere: Callable[[bool], bool] = bool,
+) -> tuple[Tensor, Tensor]:
+    """The tokens after prompts of P tokens, (N, L), and their log-probabilities.
+
+    They go on after the end of an answer, until all have ended. A number from 0 to 1 chooses each.
+    """
     pasts, drawn, probable, begin = model.no_pasts(), [], [], 0
-    going = torch.ones(len(starts), dtype=torch.bool, device=model.device)
-    for place in range(sampling.limit - tokens.shape[1]):
+    going = torch.ones(len(tokens_NP), dtype=torch.bool, device=model.device)
+    for place in range(sampling.limit - tokens_NP.shape[1]):
         anywhere(True)
-        scores = model(tokens, None, pasts, begin)[:, -1].float()
-        begin += tokens.shape[1]
-        token = chosen(scores, sampling, uniform[:, place])
+        scores = model(tokens_NP, None, pasts, begin)[:, -1].float()
+        begin += tokens_NP.shape[1]
+        token = chosen(scores, sampling, uniform_NL[:, place])
         drawn.append(token)
         probable.append(F.log_softmax(scores, -1).gather(-1, token[:, None])[:, 0])
         going &= token != end
         if not going.any():
             break
-        tokens = token[:, None]
-    columns = torch.stack(drawn, 1).tolist(), torch.stack(probable, 1).tolist()
-    return [_until(end, *row) for row in zip(*columns, strict=True)]
+        tokens_NP = token[:, None]
+    return torch.stack(drawn, 1), torch.stack(probable, 1)
 
 
 def _until(end: int, tokens: list[int], values: list[float]) -> tuple[list[int], list[float]]:

@@ -20,6 +20,7 @@ from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import DECAY_RATES,
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import (
     Sampling,
     Start,
+    continuation,
     roll_out,
 )
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.tasks import END, PROMPT, Tasks, synthetic
@@ -47,6 +48,7 @@ class PolicyOptimization(Task[Qwen35]):
     """A policy answers tasks, and learns from the rewards; the quality is pass@4."""
 
     data_grow: ClassVar[bool] = True
+    plans_evaluation: ClassVar[bool] = True
 
     training: Tasks
     evaluation: Tasks
@@ -199,14 +201,30 @@ class PolicyOptimization(Task[Qwen35]):
         # If every rollout is masked, the number of tokens is 0, and so is the gradient
         return Loss(total, count.clamp(min=1))
 
-    def evaluate(self, model: nn.Module) -> float:
-        """Share of tasks with a passing answer among four, over all ranks."""
+    def evaluate_largest(self, model: nn.Module, batch: Batch) -> None:
+        """Answers up to the maximum length, as many as in the rollouts before a step.
+
+        Without tasks, prompts leave two tokens: the second one reads the cache of all before it.
+        """
+        rows, limit = self._share, self.config.max_sequence_length
+        known: Tasks | None = getattr(self, "evaluation", None)
+        prompt = max(len(known.prompt(task)) for task in range(len(known))) if known else limit - 2
+        tokens = torch.zeros(rows, prompt, dtype=torch.long, device=self.device)
+        uniform = torch.zeros(rows, limit, dtype=torch.double, device=self.device)
+        continuation(self.model, tokens, uniform, self._evaluated, END, self._anywhere)
+
+    @property
+    def _evaluated(self) -> Sampling:
         config = self.config
-        sampling = Sampling(
+        return Sampling(
             config.generation_validation_rollout_temperature,
             config.generation_validation_rollout_top_p,
             config.max_sequence_length,
         )
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Share of tasks with a passing answer among four, over all ranks."""
+        sampling = self._evaluated
         tasks, share = self.evaluation, self._share
         count = len(tasks) * SAMPLES
         passed = torch.zeros(len(tasks), dtype=torch.float64, device=self.device)

@@ -19,7 +19,9 @@ from podium.reference_runs.catalogue import names, task_of  # noqa: E402
 from podium.reference_runs.engine.launch import run_request  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, joined  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
 from podium.reference_runs.parallel.mesh import parse  # noqa: E402
+from podium.reference_runs.planning.fake_step import FakeStepper  # noqa: E402
 from podium.reference_runs.planning.memory import by_phase, memory  # noqa: E402
 from podium.reference_runs.planning.propose import plan  # noqa: E402
 from tests.compliance.command_line import podium  # noqa: E402
@@ -78,12 +80,16 @@ def test_a_step_needs_what_was_planned(name: str) -> None:
         *("gnmt", "llama31_8b", "llama2_70b_lora"),
         *(
             pytest.param(name, marks=pytest.mark.long)
-            for name in ("gpt_oss_20b", "openfold", "stable_diffusion", "transformer")
+            for name in (
+                *("gpt_oss_20b", "maskrcnn", "openfold", "qwen35_397b_grpo"),
+                *("stable_diffusion", "transformer"),
+            )
         ),
     ],
 )
 def test_an_evaluation_needs_what_was_planned(name: str) -> None:
-    few = {"eval_samples": 16}
+    # Four answers to each of 64 tasks are as many as the rollouts of a step
+    few = {"eval_samples": 64 if name == "qwen35_397b_grpo" else 16}
     planned = by_phase(request(name, **few), 1)
     measured = peak(request(name, **few), Ranks(torch.device("cpu")), evaluates=True)
     assert abs(planned["evaluation"].peak - measured) <= NEAR * measured
@@ -118,9 +124,28 @@ def test_a_beam_search_is_planned_to_its_limit() -> None:
     assert short["evaluation"].peak < long["evaluation"].peak
 
 
-def test_all_trainers_but_three_plan_their_evaluations() -> None:
-    omitted = {name for name in names() if not task_of(name).plans_evaluation}
-    assert omitted <= {"maskrcnn", "minigo", "qwen35_397b_grpo"}
+def test_all_trainers_but_one_plan_their_evaluations() -> None:
+    assert [name for name in names() if not task_of(name).plans_evaluation] == ["minigo"]
+
+
+def test_generation_without_tasks_is_planned_with_the_longest_prompts() -> None:
+    """At reference scale the lengths of prompts are unknown, and caches are as long as answers."""
+    sizes = {"layers": 4, "width": 64, "experts": 16, "ffn_width": 64, "vocabulary": 512}
+    sizes |= {"gradient_accumulation_steps": 4}
+    changes = {name: str(size) for name, size in sizes.items()}
+    short, long = (
+        by_phase(
+            run_request(
+                "qwen35_397b_grpo",
+                Setting(scale="reference", device="cpu"),
+                changes | {"max_sequence_length": str(length)},
+            ),
+            64,
+        )["evaluation"]
+        for length in (512, 1024)
+    )
+    assert long.weights == short.weights
+    assert 1.5 < long.activations / short.activations < 2.5
 
 
 @pytest.mark.parametrize("name", ["llama31_8b", "llama2_70b_lora", "gpt3", "flux1", "sentiment"])
@@ -241,6 +266,34 @@ def test_meshes_are_tried_until_two_fit() -> None:
     assert [each.fits for each in too_small][1]
 
 
+@pytest.mark.parametrize(
+    ("name", "mesh", "changes"),
+    [
+        *(("llama31_8b", mesh, {"gradient_accumulation_steps": 4}) for mesh in ("fsdp=2", "pp=2")),
+        *(("llama31_8b", "", {}), ("llama2_70b_lora", "", {}), ("rgat", "", {})),
+        ("dlrm_dcnv2", "", {"sparse_gradients": True}),
+    ],
+)
+def test_no_step_is_planned_if_weights_and_state_alone_are_too_large(
+    name: str, mesh: str, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, world = request(name, mesh, **changes), 2 if mesh else 1
+    whole, steps = memory(asked, world), list[int]()
+
+    def step(self: FakeStepper, number: int, micro: list[Any]) -> Any:
+        steps.append(number)
+        return Stepper.step(self, number, micro)
+
+    monkeypatch.setattr(FakeStepper, "step", step)
+    bound = memory(asked, world, limit=0)
+    assert (whole.is_bound, bound.is_bound) == (False, True)
+    assert whole.weights == bound.weights
+    assert 0 < bound.kept == bound.peak <= whole.peak
+    # Only a step determines which parameters of these have a gradient, or which rows
+    assert steps == ([1] if name in ("dlrm_dcnv2", "rgat") else [])
+    assert memory(asked, world, limit=bound.peak) == whole
+
+
 @pytest.mark.long
 def test_experts_are_divided_among_ranks_too() -> None:
     found = plan(request("gpt_oss_20b", global_batch_size=8, max_sequence_length=64), 8, 1, str)
@@ -257,7 +310,7 @@ def test_the_printed_command_of_a_policy_has_the_planned_mesh_and_settings() -> 
     words = ("qwen35_397b_grpo", "--scale", "reference", "--plan", "--precision", "bf16", *few)
     result = podium("run", *words, "--mesh", "fsdp=2,ep=16", "--memory", "80GiB")
     assert result.exit_code == 0, result.stderr
-    assert "at the peak of a step; evaluations are not counted" in result.stdout
+    assert "at the peak of a step or an evaluation" in result.stdout
     assert f"--precision bf16 --mesh fsdp=2,ep=16 {' '.join(few)}" in result.stdout
 
 
@@ -362,9 +415,11 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
     assert "podium run sentiment --scale smoke" in result.stdout
     assert "at the peak of a step or an evaluation, out of 1.00 GiB" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
-    result = podium("run", "sentiment", "--plan", "--memory", "1MiB")
+    result = podium("run", "sentiment", "--plan", "--memory", "0.01MiB")
     assert result.exit_code == 1
+    assert "too large*\n* a lower bound: weights, gradients and optimizer state" in result.stdout
     assert "none fits" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
 
 
 @pytest.mark.parametrize(
