@@ -1,12 +1,13 @@
 """Training steps of the full models on a GPU: samples per second, and fraction of the peak.
 
-    python benchmarks/accelerator.py [NAME ...] [--precision bf16] [--steps 10]
+    python benchmarks/accelerator.py [NAME ...] [--precision bf16] [--steps 10] [--plan]
 
 Each benchmark runs whole optimizer steps at reference scale, with its trainer's code, on synthetic
 batches of the real shape in pinned host memory. If a model does not fit on one GPU, its depth (or
 the length of its tables) is reduced, but not its width; the table says so. FLOPs are those that
 torch counts in a forward pass, times three (times two for frozen weights); recomputation to save
-memory does not count.
+memory does not count. Memory is the most that torch allocated in a step after the first. With
+`--plan`, the memory that `podium run --plan` states for the same step follows it.
 """
 
 from __future__ import annotations
@@ -23,17 +24,20 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._pytree import tree_map
 from torch.utils.data import DataLoader
 from torch.utils.flop_counter import FlopCounterMode
 
 from podium.reference_runs.benchmarks.dlrm_dcnv2.config import ROWS
-from podium.reference_runs.benchmarks.llama31.data import Batch
 from podium.reference_runs.catalogue import find, task_of
-from podium.reference_runs.engine.launch import plain_errors
+from podium.reference_runs.engine.launch import run_request
+from podium.reference_runs.engine.machine.plain_errors import plain_errors
 from podium.reference_runs.engine.ranks import joined
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.language.corpus import Batch
+from podium.reference_runs.planning.memory import by_phase
 
 PEAK = 989e12
 """Dense bf16 FLOPs per second of an H100 or H200 SXM, according to NVIDIA's data sheets."""
@@ -165,6 +169,15 @@ def _maps(_: Any, config: Any) -> Any:
     return torch.randn(count, config.channels, *side), torch.randint(3, (count, *side))
 
 
+def _largest(task: Any, _: Any) -> Any:
+    """The batch of the trainer's own plan, with random numbers."""
+    return tree_map(_random, task.largest_batch())
+
+
+def _random(value: Any) -> Any:
+    return torch.randn_like(value) if value.is_floating_point() else value
+
+
 CASES = {
     "cosmoflow": Case("volumes", _universes, 16),
     "deepcam": Case("maps", _maps, 8),
@@ -175,12 +188,14 @@ CASES = {
         {"rows": tuple(min(rows, 20_000_000) for rows in ROWS)},
         "tables of at most 20 million rows",
     ),
+    "gnmt": Case("pairs", _largest, 128),
     "gpt_oss_20b": Case("tokens", _tokens, 1, {"layers": 8}, "8 of 24 layers", each=8192),
     "llama2_70b_lora": Case(
         "tokens", _tokens, 1, {"layers": 32}, "32 of 80 layers", each=8192, backward=1
     ),
     "llama31_405b": Case("tokens", _tokens, 1, {"layers": 2}, "2 of 126 layers", each=8192),
     "llama31_8b": Case("tokens", _tokens, 1, each=8192),
+    "maskrcnn": Case("images", _largest, 4),
     "minigo": Case("positions", _positions, 4096),
     "ncf": Case("pairs", _pairs, 2048),
     "resnet": Case("images", _images, 512),
@@ -190,6 +205,8 @@ CASES = {
     ),
     "rnnt": Case("utterances", _utterances, 32),
     "sentiment": Case("texts", _reviews, 128),
+    "ssd": Case("images", _largest, 128),
+    "stable_diffusion": Case("images", _largest, 32),
     "transformer": Case("target words", _sentences, 256, each=WORDS),
     "unet3d": Case("volumes", _volumes, 4),
 }
@@ -198,9 +215,11 @@ CASES = {
 BUILDERS = {
     "llama2_70b_lora": ("llama2_70b_lora.model", "adapted_llama"),
     "minigo": ("minigo.model", "DualNet"),
-    "retinanet": ("retinanet.model", "Detector"),
 }
 """Models whose trainer starts from published weights: here the weights are random."""
+
+DETECTORS = ("maskrcnn", "retinanet", "ssd")
+"""Their backbones are random, too."""
 
 
 def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
@@ -208,6 +227,9 @@ def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
     config = replace(find(name).reference(), **case.changes)
     config = replace(config, global_batch_size=case.size, gradient_accumulation_steps=1)
     task = task_of(name)(config, setting, ranks)
+    if name in DETECTORS:
+        trainer: Any = import_module(f"podium.reference_runs.benchmarks.{name}.train")
+        trainer.load_backbone = lambda *_: None
     if name in BUILDERS:
         module, maker = BUILDERS[name]
         make = getattr(import_module(f"podium.reference_runs.benchmarks.{module}"), maker)
@@ -254,16 +276,28 @@ def forward_flops(stepper: Stepper, batch: Any) -> int:
     return int(counter.get_total_flops())
 
 
+def planned(name: str, case: Case, setting: Setting) -> str:
+    """The GB of a step according to the plan."""
+    sizes = {"global_batch_size": case.size, "gradient_accumulation_steps": 1} | case.changes
+    request = run_request(
+        name, replace(setting, device="cpu"), {key: str(value) for key, value in sizes.items()}
+    )
+    try:
+        return f"{by_phase(request, 1)['step'].peak / 1e9:.1f}"
+    except RunFault as error:
+        return str(error)
+
+
 def measured(name: str, case: Case, setting: Setting, ranks: Any, steps: int) -> str:
-    """One line of the table."""
+    """One line of the table, without the plan."""
     torch.manual_seed(1)
-    torch.cuda.reset_peak_memory_stats()
     task, batch = prepared(name, case, setting, ranks)
     batch = pinned(batch)
     stepper = Stepper(task)
     stepper.model.train()
     flops = forward_flops(stepper, batch)
     losses = [float(stepper.step(1 + step, [batch])) for step in range(3)]
+    torch.cuda.reset_peak_memory_stats()
     times = []
     for turn in range(3):
         torch.cuda.synchronize()
@@ -278,7 +312,7 @@ def measured(name: str, case: Case, setting: Setting, ranks: Any, steps: int) ->
     return (
         f"| {name} | {case.cut or 'whole'} | {case.size * case.each} {case.unit} |"
         f" {1000 * seconds:.1f} | {case.size * case.each / seconds:,.0f} | {100 * used:.1f} % |"
-        f" {gigabytes:.0f} | {losses[0]:.3f} to {losses[-1]:.3f} |"
+        f" {losses[0]:.3f} to {losses[-1]:.3f} | {gigabytes:.1f} |"
     )
 
 
@@ -289,20 +323,23 @@ def main() -> None:
     parser.add_argument("--precision", default="bf16", choices=("fp32", "bf16"))
     parser.add_argument("--steps", type=int, default=10, help="steps in each of three turns")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--plan", action="store_true", help="also the memory of the plan")
     options = parser.parse_args()
     setting = Setting(
         scale="reference", precision=options.precision, compile=options.compile, device="cuda"
     )
     with joined("cuda") as ranks:
         print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.precision}")
-        print("| benchmark | model | step | ms | per second | of peak | GB | loss |")
-        print("|---|---|---|---|---|---|---|---|")
+        print("| benchmark | model | step | ms | per second | of peak | loss | GB | plan |")
+        print("|---|---|---|---|---|---|---|---|---|")
         for name in options.names:
+            case = CASES[name]
             try:
-                with plain_errors():
-                    print(measured(name, CASES[name], setting, ranks, options.steps), flush=True)
+                with plain_errors(setting, ()):
+                    line = measured(name, case, setting, ranks, options.steps)
             except RunFault as error:
-                print(f"| {name} | {error} |", flush=True)
+                line = f"| {name} | {error} |"
+            print(line, planned(name, case, setting) if options.plan else "", "|", flush=True)
             gc.collect()
             torch.cuda.empty_cache()
 

@@ -57,6 +57,11 @@ class Filtering(Task[Ncf]):
         self.training = Pairs(data, config.negatives, self.setting.seed, shuffled=shuffled)
         self.evaluation = candidates(data, config.eval_negatives)
 
+    def largest_batch(self) -> Batch:
+        """A synthetic batch, since drawing one needs a score for each pair of user and item."""
+        ids = torch.zeros(2, self.micro_batch_size, dtype=torch.int64)
+        return ids[0], ids[1], torch.zeros(self.micro_batch_size)
+
     def build(self) -> nn.Module:
         """NeuMF, with random weights."""
         return NeuMF(self.config)

@@ -376,10 +376,16 @@ def test_the_largest_rollouts_are_as_long_as_those_that_are_drawn_or_longer() ->
         assert real.dim() == 1 or real.shape[1] <= largest.shape[1] == longest
 
 
-@pytest.mark.parametrize("name", ["dlrm", "dlrm_dcnv2", "dlrm_v4_hstu", "flux1"])
+@pytest.mark.parametrize("name", ["dlrm", "dlrm_dcnv2", "dlrm_v4_hstu", "flux1", "ncf"])
 def test_the_largest_batch_has_the_shapes_of_those_that_are_drawn(name: str) -> None:
     known, drawn = batches(name)
     assert shapes(known) == shapes(drawn)
+
+
+def test_a_plan_draws_no_interactions_of_a_full_size_table() -> None:
+    """Their scores would take 28 GB."""
+    asked = run_request("ncf", Setting(scale="reference", device="cpu"), {})
+    assert memory(asked, 1).weights > 100e6
 
 
 def test_the_largest_neighbourhood_is_larger_than_those_that_are_drawn() -> None:
