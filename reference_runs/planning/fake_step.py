@@ -165,22 +165,30 @@ def _config_of_one_step(config: Config, most: int | None) -> Config:
 
 def _micro_batches(task: Any, request: RunRequest, mode: FakeTensorMode) -> list[Any]:
     """Fake micro-batches of a step: of the largest shapes if the task knows them, else drawn."""
-    count = task.config.gradient_accumulation_steps
-    if request.setting.scale == "smoke":
+    count, smoke = task.config.gradient_accumulation_steps, request.setting.scale == "smoke"
+    if smoke:
         task.prepare()
     # At smoke scale drawing is cheap, and exact if shapes depend on the data
-    if request.setting.scale != "smoke" or task.data_grow:
+    if not smoke or task.data_grow:
         with mode:
             batch = task.largest_batch()
         if batch is not None:
             return [batch] * count
     if task.data_grow:
         raise RunFault(f"{task.config.name} cannot be planned: its model generates its data")
-    if request.setting.scale != "smoke":
-        # The evaluation data are not used
-        few = min(task.config.eval_samples, task.config.train_samples)
-        task.config = replace(task.config, eval_samples=few)
-        task.prepare()
-    task.read_in_place()
-    task.open_data()
-    return [fake_batch(mode, micro_batch) for micro_batch in islice(task.batches(1, 0), count)]
+    source = task if smoke else _prepared(task)
+    source.read_in_place()
+    source.open_data()
+    return [fake_batch(mode, micro_batch) for micro_batch in islice(source.batches(1, 0), count)]
+
+
+def _prepared(task: Any) -> Any:
+    """Another task with the same training data, and few evaluation data, which are not used.
+
+    The task itself has no data, so that it plans the evaluation of the whole benchmark.
+    """
+    config = task.config
+    few = replace(config, eval_samples=min(config.eval_samples, config.train_samples))
+    source = type(task)(few, task.setting, task.ranks)
+    source.prepare()
+    return source

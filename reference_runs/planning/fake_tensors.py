@@ -105,8 +105,11 @@ def call_on_fake(func: Any, args: Any, kwargs: Any) -> Any:
     return func(*args, **kwargs)
 
 
-class SelectingAll(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class SelectingAll(TorchDispatchMode):
     """Masks without values select everything, which results in the largest shapes."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call an operator, with positions in place of a mask."""
@@ -118,8 +121,9 @@ class SelectingAll(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _positions(index: torch.Tensor | None) -> Iterable[torch.Tensor | None]:
-    is_mask = isinstance(index, FakeTensor) and index.dtype is torch.bool
-    return _all_positions(index).unbind(1) if is_mask else (index,)
+    if isinstance(index, FakeTensor) and index.dtype is torch.bool:
+        return _all_positions(index).unbind(1)
+    return (index,)
 
 
 def _all_positions(mask: torch.Tensor) -> torch.Tensor:

@@ -184,4 +184,4 @@ def _at_the_peak(
     bytes_by_kind = {
         name: sum(then.pop(number, 0) for number in {*ids}) for name, ids in held.items()
     }
-    return Memory(**bytes_by_kind, activations=sum(then.values()))
+    return Memory(**bytes_by_kind, activations=sum(then.values()), is_bound=False)

@@ -68,7 +68,6 @@ class SingleShotDetection(Detection[Ssd]):
 
     def largest_batch(self) -> Batch:
         """Images with as many objects as the fullest one."""
-        self.create_anchors()
         count, side = self.micro_batch_size, self.config.image_size
         return Batch(
             torch.zeros(count, side, side, 3, dtype=torch.uint8).permute(0, 3, 1, 2),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.distributed.device_mesh import DeviceMesh
 
+    from podium.reference_runs.engine.ranks import Ranks
+    from podium.reference_runs.engine.setting import Setting
     from podium.reference_runs.modeling.detection.precision import Detections
     from podium.reference_runs.modeling.detection.scenes import Source
     from podium.reference_runs.modeling.detection.share import Level
@@ -61,15 +63,11 @@ class Detection(Task[D]):
     def detect(self, scores_AK: Tensor, offsets_A4: Tensor) -> Detections:
         """The objects in an image."""
 
-    def prepare(self) -> None:
-        """Create the anchors, and the data of smoke scale."""
-        self.create_anchors()
-        super().prepare()
-
-    def create_anchors(self) -> None:
-        """Create the anchors, all of which this rank has unless the model is divided."""
+    def __init__(self, config: D, setting: Setting, ranks: Ranks) -> None:
+        super().__init__(config, setting, ranks)
         self.anchors = self.all_anchors().to(self.device)
         self.share = Share(self.levels(), self.device)
+        """The anchors of this rank: all of them unless the model is divided."""
 
     def generated_data(self) -> tuple[Source, Source]:
         """Generated scenes."""
