@@ -31,10 +31,23 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.engine.config import Config
     from podium.reference_runs.engine.launch import RunRequest
+    from podium.reference_runs.engine.task import Task
+
+
+class FakeScaler(torch.amp.GradScaler):
+    """A scaler for gradients without values, which it takes for finite."""
+
+    def step(self, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> None:
+        """Step the optimizer."""
+        optimizer.step(*args, **kwargs)
 
 
 class FakeStepper(Stepper):
     """A stepper whose model has fake tensors; it is one rank whose communication goes nowhere."""
+
+    def __init__(self, task: Task[Any]) -> None:
+        super().__init__(task)
+        self.scaler = FakeScaler(task.device.type, enabled=self.scaler.is_enabled())
 
     def _build(self) -> torch.nn.Module:
         build = self.task.build

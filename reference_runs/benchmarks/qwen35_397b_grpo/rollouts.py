@@ -106,7 +106,8 @@ def continuation(
 ) -> tuple[Tensor, Tensor]:
     """The tokens after prompts of P tokens, (N, L), and their log-probabilities.
 
-    They go on after the end of an answer, until all have ended. A number from 0 to 1 chooses each.
+    Rows continue after the end of their answer, until all have ended. A number from 0 to 1 chooses
+    each token.
     """
     pasts, drawn, probable, begin = model.no_pasts(), [], [], 0
     going = torch.ones(len(tokens_NP), dtype=torch.bool, device=model.device)

@@ -21,7 +21,7 @@ from podium.reference_runs.engine.ranks import Ranks, joined  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
 from podium.reference_runs.parallel.mesh import parse  # noqa: E402
-from podium.reference_runs.planning.fake_step import FakeStepper  # noqa: E402
+from podium.reference_runs.planning.fake_step import FakeStepper, fake_step  # noqa: E402
 from podium.reference_runs.planning.memory import by_phase, memory  # noqa: E402
 from podium.reference_runs.planning.propose import plan  # noqa: E402
 from tests.compliance.command_line import podium  # noqa: E402
@@ -126,6 +126,14 @@ def test_a_beam_search_is_planned_to_its_limit() -> None:
 
 def test_all_trainers_but_one_plan_their_evaluations() -> None:
     assert [name for name in names() if not task_of(name).plans_evaluation] == ["minigo"]
+
+
+def test_drawn_data_do_not_change_the_number_of_evaluation_samples() -> None:
+    """Generating all of them would take long, and a plan has no use for them."""
+    asked = run_request("sentiment", Setting(scale="reference", device="cpu"), {})
+    with fake_step(asked, 8, 2) as (stepper, micro):
+        assert stepper.task.config.eval_samples == asked.config().eval_samples
+        assert len(micro[0][0]) == 16
 
 
 def test_generation_without_tasks_is_planned_with_the_longest_prompts() -> None:
@@ -247,6 +255,15 @@ def test_weights_gradients_and_state_are_those_of_the_parameters() -> None:
     assert need.weights == need.gradients == 4 * count
     assert 8 * count <= need.optimizer < 8.1 * count
     assert need.peak == need.kept + need.buffers + need.activations
+
+
+def test_half_precision_with_a_loss_scale_is_planned() -> None:
+    """Its optimizer steps only if gradients are finite, which tensors without values are not."""
+    half = run_request("llama31_8b", Setting(device="cpu", precision="fp16"), {})
+    need, whole = memory(half, 1), memory(request("llama31_8b"), 1)
+    assert (need.weights, need.gradients) == (whole.weights, whole.gradients)
+    assert need.optimizer == whole.optimizer
+    assert need.peak < whole.peak
 
 
 def test_ranks_that_divide_a_model_need_less() -> None:
