@@ -92,6 +92,16 @@ def test_position_by_position_the_model_is_the_same() -> None:
     assert torch.allclose(torch.cat(parts, 1), model(tokens)[:, 6:], atol=1e-5)
 
 
+def test_the_cache_of_a_layer_keeps_no_more_than_its_last_inputs() -> None:
+    """A view would keep those of a whole prompt: 72 GB at reference scale."""
+    model = Decoder(smoke())
+    pasts = model.no_pasts()
+    model(torch.zeros(1, 200, dtype=torch.long), None, pasts)
+    inputs = pasts[0]["inputs"]
+    assert inputs.shape[1] == 3
+    assert inputs.untyped_storage().nbytes() == inputs.numel() * inputs.element_size()
+
+
 @pytest.mark.parametrize("length", [1, 9, CHUNK, 2 * CHUNK + 5])
 def test_chunks_solve_the_rule_that_goes_from_position_to_position(length: int) -> None:
     torch.manual_seed(1)

@@ -80,7 +80,9 @@ class GatedDeltaNet(nn.Module):
         before, memory = past.get("inputs"), past.get("memory")
         if before is None:
             before = x_BLD.new_zeros(batch, KERNEL - 1, sum(sizes))
-        mixed, past["inputs"] = causal_convolution(self.mixed(x_BLD), self.convolution, before)
+        mixed, last = causal_convolution(self.mixed(x_BLD), self.convolution, before)
+        # A view would keep the inputs of all positions
+        past["inputs"] = last.clone()
         if memory is None:
             memory = x_BLD.new_zeros(batch, self.heads, self.size, self.size).float()
         parts = (mixed, self.gate(x_BLD), self.decay(x_BLD), self.strength(x_BLD))
