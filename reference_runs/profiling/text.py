@@ -195,8 +195,10 @@ def roofs_lines(roofs: Roofs) -> list[str]:
             f"{limit.ms / roofs.step_ms:>8.1%}"
         )
     share = roofs.least_ms / roofs.step_ms
-    lines.append(
-        f"{roofs.binds} binds: at least {roofs.least_ms:.4g} ms of the {roofs.step_ms:.4g} ms"
-        f" of a step ({share:.0%})"
-    )
+    least = f"{roofs.binds} binds: at least {roofs.least_ms:.4g} ms"
+    if share > 1:
+        lines.append(f"{least} at this rate, but a step takes {roofs.step_ms:.4g} ms;")
+        lines.append("other work on the machine slowed the measurement of the rate")
+    else:
+        lines.append(f"{least} of the {roofs.step_ms:.4g} ms of a step ({share:.0%})")
     return lines
