@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from podium.reference_runs.planning.accelerator_types import accelerator_types
 from podium.reference_runs.planning.fake_step import fake_step
 from podium.reference_runs.planning.timeline import Timeline
 
@@ -103,7 +105,7 @@ def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> d
             )
         line.note(_tensors(micro[0]))
         begins: dict[Phase, int] = {}
-        with line, line.resizes():
+        with line, line.resizes(), _types(request.setting.device):
             stepper.step(1, micro)
             begins["step"] = len(line.changes)
             stepper.step(2, micro)
@@ -117,6 +119,11 @@ def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> d
         phase: _at_the_peak(line.changes, range(begin, end + 1), held)
         for (phase, begin), end in zip(begins.items(), ends, strict=True)
     }
+
+
+def _types(device: str) -> AbstractContextManager[object]:
+    """The types of a run: a plan without a device is one for accelerators."""
+    return nullcontext() if device == "cpu" else accelerator_types()
 
 
 def _tensors(batch: Any) -> Iterator[Tensor]:
