@@ -45,7 +45,7 @@ def compare_profiles(before: str, after: str, output: Path | None) -> None:
         data = asdict(difference)
         rows = [
             {"table": name, **row}
-            for name in ("levels", "parts", "layers", "operators", "kernels")
+            for name in ("levels", "parts", "idle", "layers", "operators", "kernels")
             for row in data[name]
         ]
         write(output, {"difference.json": json_text(data), "difference.csv": table(rows)})

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 LENGTHS, FEWEST, MOST = (2, 3, 4, 5), 2, 5
 """Lengths of sequences, the fewest occurrences of one, and the sequences in a report."""
 
-SLOW, LATE = 50.0, 100.0
-"""Microseconds: a longer call of a launch is slow, and a kernel with a longer delay is late."""
+SLOW, LATE, TINY = 50.0, 100.0, 10.0
+"""Microseconds: a longer call of a launch is slow, a kernel with a longer delay is late, and a
+shorter kernel is tiny."""
 
 
 def kernel_times(trace: Trace, steps: int) -> tuple[KernelTime, ...]:
@@ -60,6 +61,7 @@ def launches(trace: Trace, steps: int) -> Launches | None:
     ]
     if not pairs:
         return None
+    lengths = [event.end - event.begin for _, event in pairs]
     delays = [max(0.0, event.begin - call.end) for call, event in pairs]
     # A kernel that starts at the time of another launch has left the queue before it
     changes = sorted(
@@ -76,6 +78,8 @@ def launches(trace: Trace, steps: int) -> Launches | None:
         short=_share(event.end - event.begin < call.end - call.begin for call, event in pairs),
         longest_queue=longest,
         slow_calls=_share(call.end - call.begin > SLOW for call, _ in pairs),
+        tiny=_share(length < TINY for length in lengths),
+        tiny_time=sum(length for length in lengths if length < TINY) / sum(lengths),
         late_starts=_share(delay > LATE for delay in delays),
     )
 

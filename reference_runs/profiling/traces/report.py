@@ -39,6 +39,10 @@ class Launches:
     """Maximum number of launched kernels that had not started."""
     slow_calls: float
     """Fraction of the calls that take more than 50 us."""
+    tiny: float
+    """Fraction of the kernels that take less than 10 us."""
+    tiny_time: float
+    """Their fraction of the time of all kernels."""
     late_starts: float
     """Fraction of the kernels that start more than 100 us after the call."""
 

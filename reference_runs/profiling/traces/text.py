@@ -118,7 +118,7 @@ def kernel_lines(rank: RankTrace) -> Iterator[str]:
         )
     yield from _counted_lines(rank)
     yield from copy_lines(rank.copies)
-    yield from annotation_lines(rank.annotations)
+    yield from annotation_lines(rank.annotations, on_device=rank.on_device)
     if rank.launches:
         yield ""
         yield from launch_lines(rank.launches)
@@ -147,7 +147,7 @@ def copy_lines(copies: Sequence[Copies]) -> Iterator[str]:
         yield line.rstrip()
 
 
-def annotation_lines(annotations: Sequence[Annotation]) -> Iterator[str]:
+def annotation_lines(annotations: Sequence[Annotation], *, on_device: bool) -> Iterator[str]:
     """The annotated ranges."""
     if annotations:
         yield ""
@@ -156,9 +156,10 @@ def annotation_lines(annotations: Sequence[Annotation]) -> Iterator[str]:
             f"{'shortest':>9}{'longest':>8}"
         )
     for found in annotations[:MOST]:
+        device = f"{found.device_ms:.3f}" if on_device else ""
         yield (
-            f"  {cut(found.name, 36):<37}{found.calls:>6.4g}{found.host_ms:>9.3f}"
-            f"{found.device_ms:>9.3f}{found.shortest_ms:>9.3f}{found.longest_ms:>8.3f}"
+            f"  {cut(found.name, 36):<37}{found.calls:>6.4g}{found.host_ms:>9.3f}{device:>9}"
+            f"{found.shortest_ms:>9.3f}{found.longest_ms:>8.3f}"
         )
 
 
@@ -187,6 +188,10 @@ def launch_lines(launches: Launches) -> Iterator[str]:
     yield (
         f"  {launches.short:.0%} of kernels are shorter than their launch; at most"
         f" {launches.longest_queue} queued"
+    )
+    yield (
+        f"  {launches.tiny:.0%} of kernels are shorter than 10 us: {launches.tiny_time:.0%} of the"
+        " time of kernels"
     )
     yield (
         f"  {launches.late_starts:.0%} of kernels start over 100 us after the call;"

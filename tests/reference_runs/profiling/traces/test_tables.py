@@ -125,8 +125,16 @@ def test_slow_calls_and_late_kernels_are_counted(tmp_path: Path) -> None:
     rows[0]["dur"] = 60
     found = analysis(tmp_path, written(tmp_path, rows))["ranks"][0]["launches"]
     assert found["slow_calls"] == pytest.approx(1 / 3)
+    assert (found["tiny"], found["tiny_time"]) == (1, 1)
     # From the end of the calls, 15 and 205: after 100 and 101 us
     assert found["late_starts"] == pytest.approx(1 / 3)
+
+
+def test_tiny_kernels_are_counted(tmp_path: Path) -> None:
+    rows = [*launched("a", 0, 6, 4), *launched("b", 10, 16, 4), *launched("c", 20, 26, 12)]
+    found = analysis(tmp_path, written(tmp_path, rows))["ranks"][0]["launches"]
+    assert found["tiny"] == pytest.approx(2 / 3)
+    assert found["tiny_time"] == pytest.approx(8 / 20)
 
 
 def test_sequences_do_not_repeat_each_other(tmp_path: Path) -> None:
