@@ -162,13 +162,10 @@ TraceFolderOption = Annotated[
     typer.Option("--output", help="New folder for traces.json and tables as CSV.", metavar="DIR"),
 ]
 BeforeArgument = Annotated[
-    str,
-    typer.Argument(
-        help="profile.json, traces.json or trace of the first run.", metavar="A", show_default=False
-    ),
+    str, typer.Argument(help="First profile.json or trace.", metavar="A", show_default=False)
 ]
 AfterArgument = Annotated[
-    str, typer.Argument(help="The same of the second run.", metavar="B", show_default=False)
+    str, typer.Argument(help="Second profile.json or trace.", metavar="B", show_default=False)
 ]
 DifferenceFolderOption = Annotated[
     Path | None,
