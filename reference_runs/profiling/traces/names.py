@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+LONGEST = 10_000
+"""Longer names are not simplified: the time grows with the square of nested parentheses."""
+
 _COPIES = ("Memcpy", "Memset")
 _RETURN_TYPE = re.compile(r"\bvoid (?=\w+::|\()")
 _ANONYMOUS = re.compile(r"\((?:anonymous namespace|unnamed)\)::|<unnamed>::")
@@ -39,7 +42,7 @@ def kernel_names(names: Iterable[str], width: int) -> dict[str, str]:
 
 def _simplified(name: str) -> str:
     """The signature of a kernel without arguments, namespaces and wrappers; others as they are."""
-    if name.startswith(_COPIES) or not ("<" in name or name.endswith(")")):
+    if len(name) > LONGEST or name.startswith(_COPIES) or not ("<" in name or name.endswith(")")):
         return name
     short = _ANONYMOUS.sub("", _RETURN_TYPE.sub("", name))
     for pattern in (_PARENTHESES, _LAMBDA):

@@ -179,6 +179,11 @@ def test_names_of_kernels_are_simplified(name: str, short: str) -> None:
     assert kernel_names([name], 80) == {name: short}
 
 
+def test_a_name_with_many_parentheses_takes_no_long_time() -> None:
+    name = "(" * 300_000 + "<" + ")" * 300_000
+    assert len(kernel_names([name], 40)[name]) == 40
+
+
 @pytest.mark.parametrize("width", [39, 44, 49])
 def test_names_of_different_kernels_are_different(width: int) -> None:
     names = [FILL, NEGATE, *map(GEMM.format, ("nn", "tn", "nt")), f"{GEMM.format('nn')}_5x"]
