@@ -31,11 +31,6 @@ class Reference(msgspec.Struct, frozen=True):
     ids: tuple[str, ...]
 
     @property
-    def interpolated(self) -> bool:
-        """Whether the reference has no runs at this batch size."""
-        return len(self.ids) > 1
-
-    @property
     def maximum_speedup(self) -> float:
         """The factor by which a submission may converge faster than this reference."""
         return maximum_speedup(self.mean, self.minimum)

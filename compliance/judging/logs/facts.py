@@ -60,10 +60,6 @@ class Settings(msgspec.Struct, frozen=True, gc=False):
         """The values by their keys."""
         return dict(zip(self.keys, self.values, strict=True))
 
-    def kinds(self) -> list[type]:
-        """The values' types: 8 and 8.0 are equal, but not identical."""
-        return [*map(type, self.values)]
-
 
 NO_SETTINGS = Settings()
 

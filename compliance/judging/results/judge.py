@@ -47,7 +47,11 @@ def judge_result(
         return verdict
     path = result.place.display_path
     verdict.findings += _of_strays(tree, folder, _run_count(verdict, path, context))
-    verdict.findings += _compressed(result, context)
+    verdict.findings += [
+        COMPRESSED_LOG.found(context.profile, run.display_path, name=run.name)
+        for run in result.runs
+        if run.facts.compressed
+    ]
     verdict.findings += _failures(verdict, path, context)
     if not quirks.ignores_policy:
         verdict.findings += _of_strays(tree, folder, _names(tree, folder, context))
@@ -81,7 +85,8 @@ def _of_policy(finding: Finding) -> Finding:
 
 def _run_count(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     folder = verdict.folder
-    needed_runs, run_count = context.rules.benchmark(folder.benchmark).runs, len(folder.logs)
+    benchmark = context.rules.benchmark(folder.benchmark)
+    needed_runs, run_count = benchmark.runs, len(folder.logs)
     is_weak = folder.scaling == "weak"
     if run_count < needed_runs:
         yield TOO_FEW_RUNS.found(
@@ -95,7 +100,7 @@ def _run_count(verdict: ResultVerdict, path: str, context: JudgingContext) -> It
             benchmark=folder.benchmark,
         )
     # Throughput has only a least number of instances
-    elif run_count > needed_runs and not is_weak and not _first_converging(verdict, context):
+    elif run_count > needed_runs and not (is_weak or benchmark.first_converging):
         allowed = context.rules.package.median_window
         yield TOO_MANY_RUNS.found(
             context.profile,
@@ -123,15 +128,11 @@ def _by_launch(runs: Sequence[Run]) -> list[Run]:
     return sorted(runs, key=lambda run: run.facts.run.start_ms or math.inf)
 
 
-def _first_converging(verdict: ResultVerdict, context: JudgingContext) -> bool:
-    return context.rules.benchmark(verdict.folder.benchmark).first_converging
-
-
 def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
     """The runs whose failures count: the median window if there are more runs than needed."""
-    result = verdict.result
+    result, benchmark = verdict.result, context.rules.benchmark(verdict.folder.benchmark)
     # The runs of NCF that are not scored count, too: see `_failures`
-    if context.quirks.counts_all_runs or result.weak or _first_converging(verdict, context):
+    if context.quirks.counts_all_runs or result.weak or benchmark.first_converging:
         return result.runs
     parts = zip(result.runs, result.score.runs, strict=True)
     return [run for run, part in parts if part.role != "outside"]
@@ -236,18 +237,12 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
             tree.place(folder.path),
             numbers=join_limited([str(number) for number in sorted_numbers], 12),
         )
-    yield from _misnamed(tree, folder, context)
+    if folder.misnamed:
+        yield from _misnamed(tree, folder, context)
     for name in folder.unknown[:_MOST]:
         path = tree.place(f"{folder.path}/{name}")
         remark = _more(folder.unknown, name)
         yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=remark)
-
-
-def _compressed(result: Result, context: JudgingContext) -> Iterator[Finding]:
-    """Findings about logs that are compressed in spite of their names."""
-    for run in result.runs:
-        if run.facts.compressed:
-            yield COMPRESSED_LOG.found(context.profile, run.display_path, name=run.name)
 
 
 def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:

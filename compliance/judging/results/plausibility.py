@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
-from podium.compliance.judging.results.result import Run
 from podium.compliance.judging.results.rules.plausibility_rules import (
     CHECKPOINTS_LEFT_OUT,
     EARLY_RUNS,
@@ -23,7 +22,9 @@ from podium.compliance.judging.results.rules.plausibility_rules import (
 from podium.rules.checks.one_run import EARLIEST_MS
 from podium.rules.convergence.spread import uneven
 from podium.rules.finding import Finding
+from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.calendar import PUBLISHED, month_ms
+from podium.rules.model.round import Round
 
 DAY_MS = 86_400_000.0
 
@@ -54,53 +55,42 @@ def _dates(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterat
     ]
     if not runs:
         return
-    dates = _Dated(verdict, path, context, runs)
-    published = PUBLISHED.get((rules.usage, rules.name))
-    if published is None:
-        # A round that is still open: only runs in the future are certainly wrong
-        now = time.time() * 1000 + DAY_MS
-        yield from dates.those(FUTURE_RUNS, lambda start: start > now, event="is checked")
-        return
-    year, month = published
-    end = month_ms(year, month + 1)
-    too_old = month_ms(year - OLDEST_YEARS, month)
-    oldest = month_ms(year - 1, month - MONTHS_OF_REVIEW)
-    yield from dates.those(FUTURE_RUNS, lambda start: start >= end, event="was published")
-    yield from dates.those(EARLY_RUNS, lambda start: start < too_old, years=OLDEST_YEARS)
-    allowed = "logs of an earlier round need a notice"
-    if not rules.package.resubmission:
-        allowed = "check that these logs are not from an earlier round"
-    yield from dates.those(OLD_RUNS, lambda start: too_old <= start < oldest, allowed=allowed)
-
-
-class _Dated:
-    """The runs of a result with their start times, for selection."""
-
-    def __init__(
-        self,
-        verdict: ResultVerdict,
-        path: str,
-        context: JudgingContext,
-        runs: Sequence[tuple[float, Run]],
-    ) -> None:
-        self.path, self.context, self.runs = path, context, runs
-        self.total = len(verdict.result.runs)
-
-    def those(self, rule: Any, test: Callable[[float], bool], **fields: Any) -> Iterator[Finding]:
-        """One finding of a rule for all runs whose start satisfies the condition."""
-        matches = [(start, run) for start, run in self.runs if test(start)]
+    for rule, first, end, fields in _wrong_periods(rules):
+        matches = [
+            (start, run) for start, run in runs if first <= start and (end is None or start < end)
+        ]
+        # One finding of a rule for all runs that began in its period
         if matches:
             start, run = matches[0]
             yield rule.found(
-                self.context.profile,
-                self.path,
+                context.profile,
+                path,
                 count=len(matches),
-                total=self.total,
-                title=self.context.rules.title,
+                total=len(verdict.result.runs),
+                title=rules.title,
                 name=run.name,
                 date=_date(start),
                 **fields,
             )
+
+
+def _wrong_periods(rules: Round) -> list[tuple[FixedRule, float, float | None, dict[str, Any]]]:
+    """Periods in which no run of a round can have begun: rule, begin, end, words for a finding."""
+    published = PUBLISHED.get((rules.usage, rules.name))
+    if published is None:
+        # A round that is still open: only runs in the future are certainly wrong
+        return [(FUTURE_RUNS, time.time() * 1000 + DAY_MS, None, {"event": "is checked"})]
+    year, month = published
+    too_old = month_ms(year - OLDEST_YEARS, month)
+    oldest = month_ms(year - 1, month - MONTHS_OF_REVIEW)
+    allowed = "logs of an earlier round need a notice"
+    if not rules.package.resubmission:
+        allowed = "check that these logs are not from an earlier round"
+    return [
+        (FUTURE_RUNS, month_ms(year, month + 1), None, {"event": "was published"}),
+        (EARLY_RUNS, -math.inf, too_old, {"years": OLDEST_YEARS}),
+        (OLD_RUNS, too_old, oldest, {"allowed": allowed}),
+    ]
 
 
 def _date(milliseconds: float) -> str:

@@ -59,7 +59,8 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         return
     verifier = result.official_convergence
     # If the official verifier crashes on a benchmark, that says nothing about the result
-    if not result.quirks.crashes_on_logs and _crashes_verifier(result):
+    benchmark = result.rules.benchmark(result.place.benchmark)
+    if benchmark.convergence.crashes_verifier and not result.quirks.crashes_on_logs:
         verifier = policy
     if verifier.fault == "crash":
         # A bypass flag accepts the result of the comparison, but does not prevent the crash
@@ -101,10 +102,6 @@ def _at_least(lowest: float | None, submission: float | None) -> str:
     if lowest is None:
         return ""
     return f"at least {distinct(lowest, lowest if submission is None else submission)[0]}"
-
-
-def _crashes_verifier(result: Result) -> bool:
-    return result.rules.benchmark(result.place.benchmark).convergence.crashes_verifier
 
 
 def _decided(result: Result) -> str:
