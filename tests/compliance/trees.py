@@ -179,8 +179,8 @@ class Submission:
             place = place_of(self.root / folder.path, folder.path)
             result = Result(place, by.rules, by.profile, runs, described)
             verdict = judge_result(tree, folder, result, by)
-            pruned = [self._run(path, by) for path in folder.pruned]
-            if not by.quirks.ignores_policy:
+            if folder.scaling == "weak" and not by.quirks.ignores_policy:
+                pruned = [self._run(path, by) for path in folder.pruned]
                 verdict.findings += judge_throughput(tree, verdict, pruned)
             verdicts.append(verdict)
         return verdicts

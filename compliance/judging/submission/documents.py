@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 
 from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
-from podium.compliance.judging.inputs.listing import Item
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
 from podium.compliance.judging.inputs.tree_scan import meant_folder
 from podium.compliance.judging.repository.contents import FileReader
@@ -39,8 +38,14 @@ MOST_READMES = 20
 LONGEST_README = 1 << 16
 """Bytes of a README that are read."""
 
-_STARTS = ("weight", "checkpoint", "model")
-"""Words for starting weights: the README of some benchmarks must name their source."""
+_COMMANDS = ("run_and_time", "bash ", "sbatch", "srun", "python", "docker", "mpirun", "torchrun")
+
+_TOPICS = {"the command that runs the benchmark": _COMMANDS, "how to get the dataset": ("data",)}
+"""The topics that a README must have, each with words that indicate it."""
+
+_TOPIC_OF_WEIGHTS = {"where the starting weights come from": ("weight", "checkpoint", "model")}
+"""The further topic of benchmarks that do not start from random weights."""
+
 SCRIPTS = ("setup.sh", "init_datasets.sh", "run_and_time.sh")
 """Scripts next to an implementation: submission rules, Directory structure."""
 
@@ -114,7 +119,9 @@ def _implementation(
     base = "/".join(paths[0].split("/")[:2])
     readmes = [path for path in paths if _name(path).lower().startswith("readme")]
     if readmes:
-        text = " ".join(_text(code.file(path), reader) for path in readmes[:MOST_READMES])
+        files = map(code.file, readmes[:MOST_READMES])
+        heads = [reader.beginning(file) or b"" for file in files if file is not None]
+        text = b" ".join(head[:LONGEST_README] for head in heads).decode(errors="replace").lower()
         yield from _readme(tree, context.rules.benchmark(folder.benchmark), readmes[0], text)
     else:
         yield NO_README.found(_PROFILE, tree.place(base), folder=base)
@@ -139,7 +146,8 @@ def _readme(tree: Tree, benchmark: Benchmark, path: str, text: str) -> Iterator[
     display_path = tree.place(path)
     if not _SOFTWARE.search(text):
         yield NO_SOFTWARE_NAMED.found(_PROFILE, display_path, benchmark=benchmark.name, readme=path)
-    missing = [topic for topic, words in _topics(benchmark) if not any(w in text for w in words)]
+    topics = _TOPICS | (_TOPIC_OF_WEIGHTS if benchmark.starts_from_weights else {})
+    missing = [topic for topic, words in topics.items() if not any(w in text for w in words)]
     if missing:
         yield THIN_README.found(
             _PROFILE,
@@ -148,21 +156,6 @@ def _readme(tree: Tree, benchmark: Benchmark, path: str, text: str) -> Iterator[
             missing=" nor ".join(missing),
             readme=path,
         )
-
-
-def _text(file: Item | None, reader: FileReader) -> str:
-    """The beginning of a README in lower case; empty if it is not a readable file."""
-    head = None if file is None else reader.beginning(file)
-    return "" if head is None else head[:LONGEST_README].decode(errors="replace").lower()
-
-
-def _topics(benchmark: Benchmark) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The topics that a README must have, each with words that indicate it."""
-    runs = ("run_and_time", "bash ", "sbatch", "srun", "python", "docker", "mpirun", "torchrun")
-    yield "the command that runs the benchmark", runs
-    yield "how to get the dataset", ("data",)
-    if benchmark.starts_from_weights:
-        yield "where the starting weights come from", _STARTS
 
 
 def _scripts(tree: Tree, base: str, paths: list[str]) -> Iterator[Finding]:

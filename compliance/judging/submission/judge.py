@@ -25,7 +25,7 @@ from podium.compliance.judging.results.reference_points import judge_reference_p
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.seeds import check_seeds
 from podium.compliance.judging.results.throughput import judge_throughput
-from podium.compliance.judging.submission.agreement import LogAgreement, judge_divisions
+from podium.compliance.judging.submission.agreement import judge_agreement, judge_divisions
 from podium.compliance.judging.submission.copies import SubmissionIndex
 from podium.compliance.judging.submission.documents import judge_documents
 from podium.compliance.judging.submission.layout_rules import judge_tree, reported
@@ -48,8 +48,8 @@ from podium.rules.finding import DROPPED_RUN, Finding, Profile, Severity
 from podium.rules.hindsight import in_hindsight
 
 if TYPE_CHECKING:
+    from podium.compliance.judging.power.check import PowerVerdict
     from podium.compliance.judging.repository.contents import Memory
-    from podium.compliance.judging.repository.secrets import Secrets
 
 Verdicts = Mapping[str, LogVerdict]
 """The verdict of each log, by its path relative to the submission."""
@@ -84,10 +84,6 @@ class RoundState(msgspec.Struct):
     comparators: Sequence[Comparator] = ()
     contents: Callable[[Path], Memory | None] | None = None
 
-    def reader(self, root: Path) -> FileReader:
-        """The reader of a submission's files, which reads each file once for all scanners."""
-        return FileReader(None if self.contents is None else self.contents(root))
-
 
 def judge_submission(
     tree: Tree,
@@ -103,7 +99,12 @@ def judge_submission(
     findings for which the verifier rejects are marked. The verifier has no waivers.
     """
     suppressions, findings = _with_waivers_of(tree, context, suppressions)
-    logs = {path: _marked(verdict, suppressions) for path, verdict in verdicts.items()}
+    logs = dict(verdicts)
+    if suppressions.waivers:
+        logs = {
+            path: replace(verdict, findings=suppressions.mark(verdict.findings))
+            for path, verdict in verdicts.items()
+        }
     findings += context.judge(
         lambda context: (reported if tree.scope else judge_tree)(tree, context)
     )
@@ -114,10 +115,14 @@ def judge_submission(
     judge = _ResultJudge(tree, context, logs, suppressions, descriptions, code)
     results = [judge.judge(folder) for folder in tree.results]
     round_state = round_state or RoundState()
-    reader = round_state.reader(tree.root)
+    known_contents = round_state.contents(tree.root) if round_state.contents else None
+    # It reads each file once for all scanners
+    reader = FileReader(known_contents)
     findings += _of_results(tree, results, context, round_state, code=code, reader=reader)
     if not tree.scope:
-        findings += judge.flag_findings() if suppressions.in_tree else []
+        # After every result has requested its flags
+        if suppressions.in_tree:
+            findings += context.judge(lambda context: judge.params[context.profile].findings)
         findings += _hygiene(tree, context, logs, reader)
     findings = suppressions.mark(findings)
     findings += [finding for verdict in results for finding in verdict.findings]
@@ -152,12 +157,6 @@ def _with_waivers_of(
     return replace(suppressions, waivers=(*suppressions.waivers, waivers), own=waivers), faults
 
 
-def _marked(verdict: LogVerdict, suppressions: Suppressions) -> LogVerdict:
-    if not verdict.findings or not suppressions.marks:
-        return verdict
-    return replace(verdict, findings=suppressions.mark(verdict.findings))
-
-
 def _of_results(
     tree: Tree,
     results: Sequence[ResultVerdict],
@@ -183,10 +182,7 @@ def _hygiene(
     tree: Tree, context: JudgingContext, logs: Verdicts, reader: FileReader
 ) -> list[Finding]:
     """Findings about the tree as a repository, for which there is an official checker, too."""
-
-    def secrets(path: str) -> Secrets | None:
-        verdict = logs.get(path)
-        return None if verdict is None or verdict.facts is None else verdict.facts.secrets
+    secrets = {path: verdict.facts.secrets for path, verdict in logs.items() if verdict.facts}
 
     def judge(context: JudgingContext) -> list[Finding]:
         if context.quirks.ignores_policy and not context.rules.package.repository_checked:
@@ -247,7 +243,6 @@ class _ResultJudge:
     ) -> None:
         self.tree, self.context, self.logs, self.code = tree, context, logs, code
         self.suppressions, self.descriptions = suppressions, descriptions
-        self.agreement = LogAgreement(context)
         profiles = [context.profile, *([Profile.VERIFIER] if context.judges_officially else [])]
         self.params = {
             profile: Params(tree.root, profile, self._shown, tree.disk) for profile in profiles
@@ -262,10 +257,6 @@ class _ResultJudge:
         findings = mark_official(verdict.findings, official.findings, self.context.rules)
         return replace(verdict, findings=findings, official=official)
 
-    def flag_findings(self) -> list[Finding]:
-        """Findings about the files of bypass flags, after every result has requested its flags."""
-        return self.context.judge(lambda context: self.params[context.profile].findings)
-
     def _shown(self, path: Path) -> str:
         return self.tree.place(path.relative_to(self.tree.root).as_posix())
 
@@ -273,16 +264,27 @@ class _ResultJudge:
         result = self._result(context, folder)
         verdict = judge_result(self.tree, folder, result, context)
         findings = verdict.findings
-        findings += self._power(verdict, context)
+        if result.power is not None:
+            findings += self._of_power(result.power, findings, context)
         # Reviewers who ignore the waivers of a tree also ignore its flags
         is_main = context is self.context
         has_flags = self.suppressions.in_tree or not is_main
         flags = self.params[context.profile].flags(folder.path) if has_flags else frozenset()
-        findings += _bypassed(self._seeds(result), SEEDS, flags)
+        seed_findings = check_seeds(
+            [run.facts.seeds for run in result.runs],
+            result.rules,
+            result.described_division,
+            result.profile,
+            # A call, so that the code is listed only if a seed's file must be looked up
+            (lambda: self.code.paths) if self.code.present else None,
+            weak=result.weak,
+        )
+        findings += _bypassed(seed_findings, SEEDS, flags)
         if not context.quirks.ignores_policy:
-            pruned = [run for path in folder.pruned if (run := self._run(context, path))]
-            findings += judge_throughput(self.tree, verdict, pruned)
-            findings += self.agreement.judge(result)
+            if folder.scaling == "weak":
+                pruned = [run for path in folder.pruned if (run := self._run(context, path))]
+                findings += judge_throughput(self.tree, verdict, pruned)
+            findings += judge_agreement(result)
         findings += _bypassed(judge_reference_points(result), RCP, flags)
         return replace(verdict, findings=self.suppressions.mark(findings)) if is_main else verdict
 
@@ -321,26 +323,15 @@ class _ResultJudge:
             next(causes, ""),
         )
 
-    def _power(self, verdict: ResultVerdict, context: JudgingContext) -> list[Finding]:
-        power = verdict.result.power
-        if power is None:
-            return []
+    def _of_power(
+        self, power: PowerVerdict, others: Sequence[Finding], context: JudgingContext
+    ) -> list[Finding]:
+        """The findings about the power logs of a result; `others` are its other findings."""
         # The official verifier may drop a run that is rejected only for its power logs
         dropped = context.quirks.drops_power_faults and bool(power.blamed)
-        if not dropped or any(f.severity is Severity.ERROR for f in verdict.findings):
+        if not dropped or any(finding.severity is Severity.ERROR for finding in others):
             return power.findings
         return [replace(finding, waived=True, waived_by=DROPPED_RUN) for finding in power.findings]
-
-    def _seeds(self, result: Result) -> list[Finding]:
-        return check_seeds(
-            [run.facts.seeds for run in result.runs],
-            result.rules,
-            result.described_division,
-            result.profile,
-            # A call, so that the code is listed only if a seed's file must be looked up
-            (lambda: self.code.paths) if self.code.present else None,
-            weak=result.weak,
-        )
 
 
 def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) -> Iterator[Finding]:
