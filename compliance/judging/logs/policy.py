@@ -66,8 +66,7 @@ class PolicyReading:
         for rule in broken_rules:
             rule_ids.add(rule.id)
             yield from self._weigh(rule)
-        added = (*self._known_as(), *self._unread())
-        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *added)}
+        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *self._added())}
         for scope in scopes.values():
             if scope.policy:
                 yield from self._own(scope, rule_ids)
@@ -88,18 +87,16 @@ class PolicyReading:
                 if target_violations:
                     yield self._stated(target, row, target_violations, key=None)
 
-    def _known_as(self) -> list[Scope]:
-        """The rules of a benchmark that the verifier does not know by its logged name."""
-        name = self.verifier.known_as
-        if not name:
-            return []
-        scopes = self.rules.scopes(self.context.division, name)
-        return [scope.by_policy() for scope in scopes if scope.benchmark]
+    def _added(self) -> list[Scope]:
+        """The rules of a benchmark that the verifier does not know by its logged name.
 
-    def _unread(self) -> list[Scope]:
-        """The rules of a division or benchmark in lines that the verifier cannot read."""
+        Otherwise the rules of a division or benchmark in lines that the verifier cannot read.
+        """
         verifier, context = self.verifier, self.context
-        if self.legible is verifier.run or verifier.known_as:
+        if verifier.known_as:
+            scopes = self.rules.scopes(context.division, verifier.known_as)
+            return [scope.by_policy() for scope in scopes if scope.benchmark]
+        if self.legible is verifier.run:
             return []
         name = context.benchmark.name if context.benchmark else ""
         names = {scope.name for scope in verifier.scopes}
