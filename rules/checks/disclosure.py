@@ -90,13 +90,10 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
         )
 
 
-def _parts(run: Run) -> Iterator[k.Key]:
+def _parts(run: Run) -> list[k.Key]:
     """The factors of the global batch in a log: the batch of a device, accumulation steps."""
-    device = next((key for key in DEVICE_BATCHES if key.name in run.where), None)
-    if device is not None:
-        yield device
-    if "gradient_accumulation_steps" in run.where:
-        yield k.GRADIENT_ACCUMULATION_STEPS
+    devices = [key for key in DEVICE_BATCHES if key.name in run.where][:1]
+    return [key for key in (*devices, k.GRADIENT_ACCUMULATION_STEPS) if key.name in run.where]
 
 
 def _data_parallel(run: Run) -> float | None:
