@@ -107,15 +107,13 @@ def references_of(
 ) -> References:
     """The references of points; a result needs `needed` runs and drops `dropped` at each end."""
     ordered = sorted(points, key=lambda point: point.batch_size)
-    references = [_reference(way, point, needed, dropped) for point in ordered]
+    submitted, references = way.submitted(needed, dropped), []
+    for point in ordered:
+        mean = way.mean(point.to_converge, dropped)
+        spread = way.deviation(point.to_converge, dropped)
+        count = len(point.to_converge) - 2 * dropped
+        minimum = way.minimum(mean, spread, count, submitted)
+        references.append(Reference(point.batch_size, mean, spread, minimum, count, (point.id,)))
     # Pruning begins with the fastest reference, so there must be one
     used = way.prune(references) if references else []
     return References(way, needed, dropped, tuple(references), tuple(used))
-
-
-def _reference(way: ConvergenceMethod, point: Point, needed: int, dropped: int) -> Reference:
-    mean = way.mean(point.to_converge, dropped)
-    spread = way.deviation(point.to_converge, dropped)
-    count = len(point.to_converge) - 2 * dropped
-    minimum = way.minimum(mean, spread, count, way.submitted(needed, dropped))
-    return Reference(point.batch_size, mean, spread, minimum, count, (point.id,))

@@ -56,7 +56,13 @@ def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
 def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
     """(index, words) of each record with one of the words in its key, value or metadata."""
     for first in range(0, len(records), _CHUNK):
-        text = _lines(records[first : first + _CHUNK])
+        chunk = records[first : first + _CHUNK]
+        rows = [(record.key, record.value, record.metadata) for record in chunk]
+        try:
+            text = _encoder.encode_lines(rows)
+        # Half a surrogate pair, which UTF-8 cannot encode; a null metric in a derived record
+        except (UnicodeEncodeError, TypeError):
+            text = b"".join(b"%s\n" % _line(row) for row in rows)
         index, end = first, -1
         for _, position, _ in _find(text):
             if position < end:
@@ -67,16 +73,6 @@ def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
             line = text[start:end]
             # Matches do not overlap, but words may: search for each of them
             yield index, sum({bit for word, bit in _WORDS if word in line})
-
-
-def _lines(records: Sequence[Record]) -> bytes:
-    """The key, value and metadata of each record, one record on a line."""
-    rows = [(record.key, record.value, record.metadata) for record in records]
-    try:
-        return _encoder.encode_lines(rows)
-    # Half a surrogate pair, which UTF-8 cannot encode; a null metric in a derived record
-    except (UnicodeEncodeError, TypeError):
-        return b"".join(b"%s\n" % _line(row) for row in rows)
 
 
 def _line(row: tuple[Any, ...]) -> bytes:
@@ -122,27 +118,25 @@ class _Reader:
             self.known = self.rules.benchmark(record.value if type(record.value) is str else "")
             # A log that names another benchmark loses the flag permanently
             self.train_samples = self.train_samples and self.known.convergence.in_train_samples
-        if not words & (_EVAL | _SAMPLES):
-            return
-        if words & _EVAL and self.known.gathers:
+        is_evaluation, position = words & _EVAL, record.value
+        if is_evaluation and self.known.gathers:
             metric, step = _member(record, "metric"), _member(record, self.known.gathers)
             try:
                 self.checkpoints.setdefault(step, {})[metric] = record.value
             except TypeError as error:
                 raise _Crash(f"{record.key} has a list or object for metric or step") from error
-        elif words & _EVAL and self.known.convergence.position == "samples_count":
-            self._evaluated(record, _member(record, "samples_count"))
-        elif words & _EVAL and not self.train_samples:
+            return
+        if is_evaluation and self.known.convergence.position == "samples_count":
+            position = _member(record, "samples_count")
+        elif is_evaluation and not self.train_samples:
             epoch = _member(record, "epoch_num")
             try:
                 # Only epochs are rounded; samples stay as logged
-                self._evaluated(record, round(epoch, 3))
+                position = round(epoch, 3)
             except TypeError as error:
                 raise _Crash(f"{record.key} has an epoch_num that is not a number") from error
-        elif words & _SAMPLES and self.train_samples:
-            self._evaluated(record, record.value)
-
-    def _evaluated(self, record: Record, position: Any) -> None:
+        elif not (words & _SAMPLES and self.train_samples):
+            return
         self.at, self.evaluated, self.quality = position, True, record.value
 
     def stop(self, record: Record) -> None:
