@@ -84,6 +84,9 @@ def grouped_lines(
     """
     page = _Grouped(report, groups, width, paint)
     head = [*page.table()]
+    if not groups:
+        yield from head
+        return
     foot = [*page.excused()]
     room = MOST_LINES - len(head) - len(foot)
     for details in LADDER:
@@ -300,7 +303,8 @@ def _table(heads: _Row, rows: Sequence[_Row], width: int, paint: Paint) -> Itera
         return
     widths[0] = min(widths[0], room)
     for row in (heads, *rows):
-        cells = [f"{_padded(clip(row[0], widths[0]), widths[0])}"]
+        name = clip(row[0], widths[0])
+        cells = [name + " " * (widths[0] - columns(name))]
         for head, cell, wide in zip(heads[1:], row[1:], widths[1:], strict=True):
             number = head in _NUMBERS
             pad = " " * (wide - columns(cell))
@@ -309,7 +313,3 @@ def _table(heads: _Row, rows: Sequence[_Row], width: int, paint: Paint) -> Itera
 
 
 _NUMBERS = {"results", "errors", "warnings"}
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - columns(text))

@@ -222,7 +222,7 @@ class _Page:
             number = len(report.findings)
             count_text = plural(number, "finding") if number else "no finding"
             yield from wrap(f"{count_text} of the selected rules", self.width)
-        elif reason := strictness(report) or added(report):
+        elif report.exit_status and (reason := strictness(report) or added(report)):
             yield from wrap(reason, self.width)
         conclusion = headline(report)
         yield from self.painted(wrap(conclusion, self.width), conclusion.partition(" ")[0])

@@ -89,19 +89,15 @@ def passes(report: Outcome) -> str:
         counts.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
     if report.unjudged:
         counts[-1] += f", {len(report.unjudged)} not checked"
-    if otherwise := _rejected_otherwise(report):
-        counts.append(f"{plural(otherwise, 'submission')} rejected without a rejected result")
-    return "; ".join(counts)
-
-
-def _rejected_otherwise(report: Outcome) -> int:
-    """The number of rejected submissions without a rejected result."""
     results = [result.path for result in report.results if result.verdict == "rejected"]
-    return sum(
+    otherwise = sum(
         entry.verdict == "rejected"
         and not any(entry.path == "." or path.startswith(f"{entry.path}/") for path in results)
         for entry in report.submissions
     )
+    if otherwise:
+        counts.append(f"{plural(otherwise, 'submission')} rejected without a rejected result")
+    return "; ".join(counts)
 
 
 def plugged(report: Outcome) -> Iterator[str]:
