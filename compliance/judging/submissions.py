@@ -132,7 +132,7 @@ def _judge_package(
     from podium.compliance.judging.results.summary import result_entry
     from podium.compliance.judging.submission.judge import judge_submission
 
-    tree = scan(package, context.rules)
+    tree = scan(package, context.rules, logs.surroundings.disks.get(package.root))
     verdicts = {
         os.path.relpath(path, package.root): file.verdict
         for path, file in group.files.items()

@@ -11,14 +11,9 @@ def is_early(rules: Round) -> bool:
     return rules.package.described_by_entry
 
 
-def benchmark_names(rules: Round) -> tuple[str, ...]:
-    """The folder names that results of the round may have."""
-    return rules.allowed
-
-
 def benchmark_called(name: str, rules: Round) -> str:
     """The benchmark of a result folder; empty if the round has no such benchmark."""
-    names = benchmark_names(rules)
+    names = rules.allowed
     if name in names:
         return name
     # The official verifier ignores folders with an old name.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,26 +27,23 @@ LARGEST_JSON = 1 << 16
 """Bytes of a JSON file that are read; a factor, an identifier or a division is far smaller."""
 
 
-def came_along(root: Path) -> bool:
-    """Whether a submission has any code at all: published copies often omit it."""
-    return any((root / name).is_dir() for name in CODE_FOLDERS)
-
-
 class Code:
     """The code and documents of a submission, listed once."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root, self._real_root = root, os.path.realpath(root)
 
     @cached_property
     def paths(self) -> list[str]:
         """Every file, as a path relative to the submission, in order."""
         paths: list[str] = []
-        for name in CODE_FOLDERS:
-            for path in _walk(self.root, name):
-                if len(paths) == MOST_FILES:
-                    return paths
-                paths.append(path)
+        for top in CODE_FOLDERS:
+            for folder, folders, names in os.walk(self.root / top):
+                folders.sort()
+                relative_folder = os.path.relpath(folder, self.root)
+                paths += [f"{relative_folder}/{name}" for name in sorted(names)]
+                if len(paths) >= MOST_FILES:
+                    return paths[:MOST_FILES]
         return paths
 
     @cached_property
@@ -65,8 +61,8 @@ class Code:
 
     @cached_property
     def present(self) -> bool:
-        """Whether the submission has any code at all."""
-        return came_along(self.root)
+        """Whether the submission has any code at all: published copies often omit it."""
+        return any((self.root / name).is_dir() for name in CODE_FOLDERS)
 
     def below(self, base: str) -> list[str]:
         """The files below a folder."""
@@ -88,17 +84,6 @@ class Code:
             return None
         relative_path = os.path.relpath(real, self._real_root)
         return Item(relative_path, real, os.path.basename(real), ItemKind.FILE, status.st_size)
-
-    @cached_property
-    def _real_root(self) -> str:
-        return os.path.realpath(self.root)
-
-
-def _walk(root: Path, top: str) -> Iterator[str]:
-    for folder, folders, names in os.walk(root / top):
-        folders.sort()
-        relative_folder = os.path.relpath(folder, root)
-        yield from (f"{relative_folder}/{name}" for name in sorted(names))
 
 
 def open_plain(path: Path | str) -> BinaryIO:
@@ -141,6 +126,5 @@ def _opened(path: Path | str) -> tuple[int, int]:
 
 def small_json(path: Path | str) -> Any:
     """The content of a small regular JSON file; raises OSError and ValueError."""
-    with open_plain(path) as stream:
-        # A longer file is truncated, so it is not valid JSON and is rejected without being read
-        return read_json(stream.read(LARGEST_JSON).decode())
+    # A longer file is truncated, so it is not valid JSON and is rejected without being read
+    return read_json(read_plain(path, LARGEST_JSON).decode())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early
+from podium.compliance.judging.inputs.benchmark_names import is_early
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
 from podium.compliance.judging.inputs.tree_scan import meant_folder
@@ -133,7 +133,7 @@ def _implementation(
 def _other_folder(benchmark: str, code: Code, context: JudgingContext) -> str:
     """The probable folder of a benchmark's code, for the help; empty if it is not known."""
     bases = dict.fromkeys("/".join(path.split("/")[:2]) for path in code.paths)
-    names = benchmark_names(context.rules)
+    names = context.rules.allowed
     for base in bases:
         name = base.partition("/")[2]
         if name not in names and benchmark in near_names(name, context.rules):

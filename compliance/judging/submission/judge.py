@@ -99,12 +99,10 @@ def judge_submission(
     findings for which the verifier rejects are marked. The verifier has no waivers.
     """
     suppressions, findings = _with_waivers_of(tree, context, suppressions)
-    logs = dict(verdicts)
-    if suppressions.waivers:
-        logs = {
-            path: replace(verdict, findings=suppressions.mark(verdict.findings))
-            for path, verdict in verdicts.items()
-        }
+    logs = {
+        path: replace(verdict, findings=suppressions.mark(verdict.findings))
+        for path, verdict in verdicts.items()
+    }
     findings += context.judge(
         lambda context: (reported if tree.scope else judge_tree)(tree, context)
     )
@@ -115,9 +113,7 @@ def judge_submission(
     judge = _ResultJudge(tree, context, logs, suppressions, descriptions, code)
     results = [judge.judge(folder) for folder in tree.results]
     round_state = round_state or RoundState()
-    known_contents = round_state.contents(tree.root) if round_state.contents else None
-    # It reads each file once for all scanners
-    reader = FileReader(known_contents)
+    reader = FileReader(round_state.contents(tree.root) if round_state.contents else None)
     findings += _of_results(tree, results, context, round_state, code=code, reader=reader)
     if not tree.scope:
         # After every result has requested its flags

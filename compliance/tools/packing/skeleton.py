@@ -10,7 +10,7 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.files.durable import make_folders, write_new
-from podium.compliance.judging.inputs.benchmark_names import about_name, benchmark_names
+from podium.compliance.judging.inputs.benchmark_names import about_name
 from podium.compliance.judging.inputs.layout import has_scalings
 from podium.compliance.judging.repository.file_names import name_finding, violated_rules
 from podium.compliance.judging.systems.fields import FIELDS
@@ -133,7 +133,7 @@ def _check_names(skeleton: Skeleton) -> None:
     for system in skeleton.systems:
         _check_system(system)
     for name in skeleton.benchmarks:
-        if name not in benchmark_names(rules):
+        if name not in rules.allowed:
             reason, hint = about_name(name, rules)
             raise UsageFault(f"--benchmark: {reason}; {hint}")
 
