@@ -133,7 +133,8 @@ class _Judgement:
         # Lines first: they may make the verifier crash, which `_about_crash` reports
         lines = [*self._line_findings()]
         findings = [*self._findings(broken_rules), *self._about_crash(self.profile)]
-        findings = [*_weighed(lines, findings), *findings]
+        if lines:
+            findings = [*_weighed(lines, findings), *findings]
         if findings:
             findings = mark_named(in_hindsight(findings, self.rules, self.profile))
             repeated = {rule.id for rule in broken_rules if all(v.repeats for v in rule.violations)}

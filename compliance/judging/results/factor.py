@@ -115,7 +115,9 @@ def choose_factor(
     the score of a result that converges sooner than the reference. `official` is the convergence in
     the official verifier's arithmetic, whose factor scaling.json may have as well.
     """
-    supported = _supported(convergence, normalised=normalised)
+    supported: tuple[float, ...] = (1.0,)
+    if committee is not None:
+        supported = _supported(convergence, normalised=normalised)
     computed = 1.0
     if convergence is not None and (normalised or convergence.verdict != "pass"):
         # Only the committee can bring a result that fails the test to the reference's mean

@@ -6,6 +6,7 @@ A text without a syntax error is parsed at once; `recovering_parser` reads any o
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 import os
 import stat
@@ -54,8 +55,14 @@ def _bytes(path: Path | str) -> bytes:
 def parse_description(data: bytes) -> Document:
     """Read the bytes of a description."""
     document = Document()
-    text = _decode(data, document)
-    if document.faults or not _take_sound(text, document):
+    text, fields = _decode(data, document), None
+    if not document.faults:
+        # Nearly every file has no error, and is parsed at once
+        with contextlib.suppress(ValueError):
+            fields = read_json(text, _SOUND.decode)
+    if isinstance(fields, dict):
+        document.fields, document.text, document.is_object = fields, text, True
+    else:
         _walk(text, document)
     return document
 
@@ -74,18 +81,6 @@ def line_of(document: Document, key: str) -> int | None:
         _walk(document.text, walked)
         document.lines = walked.lines
     return document.lines.get(key)
-
-
-def _take_sound(text: str, document: Document) -> bool:
-    """Parse a text without errors at once, as nearly every file has; False for any other text."""
-    try:
-        fields = read_json(text, _SOUND.decode)
-    except ValueError:
-        return False
-    if not isinstance(fields, dict):
-        return False
-    document.fields, document.text, document.is_object = fields, text, True
-    return True
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
