@@ -76,11 +76,9 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
         return
     width = batch / prod(factors)
     expected = _data_parallel(run) if [*counts] == _DISCLOSED else None
-    product = f"{' * '.join(counts)} (= {show(prod(factors))})"
-    requirement = (
-        f"a whole multiple of {product}" if expected is None else f"{show(expected)} * {product}"
-    )
     if (width < 1 or not near_whole(width)) if expected is None else width != expected:
+        factor = "a whole multiple of" if expected is None else f"{show(expected)} *"
+        requirement = f"{factor} {' * '.join(counts)} (= {show(prod(factors))})"
         yield Violation(
             run.where["global_batch_size"][0],
             f"global_batch_size is {show(batch)}; must be {requirement}",
