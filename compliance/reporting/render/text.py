@@ -79,7 +79,8 @@ def render(
         # Listed individually, so that the rules need not be loaded for their templates
         lines = [*page.by_file(report, groups_of(report))]
     else:
-        lines = page.grouped(report, groups_of(report, one_message))
+        groups = groups_of(report, one_message)
+        lines = [*grouped_lines(report, groups, page.width, page.paint)]
     if lines:
         lines.append("")
     if full or quiet:
@@ -164,15 +165,13 @@ class _Page:
             self.bodies[fault] = lines
         return lines
 
-    def grouped(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
-        return [*grouped_lines(report, groups, self.width, self.paint)]
-
     def briefly(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
         """Each cause once, in the length of a page."""
         lines = [*islice(self.by_rule(groups), MOST_LINES + 1)]
         if len(lines) <= MOST_LINES:
             return lines
-        return self.grouped(replace(report, submissions=()), groups)
+        table_free = replace(report, submissions=())
+        return [*grouped_lines(table_free, groups, self.width, self.paint)]
 
     def by_rule(self, groups: Iterable[Group]) -> Iterator[str]:
         """Each cause once, with its count and its first place."""

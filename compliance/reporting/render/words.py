@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
-from podium.compliance.reporting.data import counted_findings
 from podium.compliance.reporting.grouping import homes
 from podium.compliance.text.terminal import clean
 from podium.compliance.text.words import plural
@@ -209,7 +208,10 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
     home = homes(report)
     results = Counter(home(entry.path) for entry in report.results)
     numbers = Counter(
-        (home(finding.path), finding.severity.value) for finding in counted_findings(report)
+        (home(finding.path), finding.severity.value)
+        for finding in report.findings
+        # As in the counts of the report
+        if not finding.waived and not finding.caused_by
     )
     both = report.rules.profile != "verifier" and any(
         entry.official_verdict for entry in report.submissions
