@@ -6,11 +6,6 @@ from podium.rules.benchmark_names import advice_on as rules_advice
 from podium.rules.model.round import Round
 
 
-def is_early(rules: Round) -> bool:
-    """Whether systems may be described next to their results, as in 0.5 and 0.6."""
-    return rules.package.described_by_entry
-
-
 def benchmark_called(name: str, rules: Round) -> str:
     """The benchmark of a result folder; empty if the round has no such benchmark."""
     names = rules.allowed

@@ -19,7 +19,7 @@ def names_results(folder: Path, request: RoundRequest) -> bool:
     UsageFault if it cannot be read.
     """
     file = folder / CONFIG
-    if bounded() or not file.is_file():
+    if not file.is_file() or bounded():
         return False
     try:
         config = read_toml(config_bytes(file).decode())

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from podium.compliance.judging.inputs.benchmark_names import (
     advice_on,
     benchmark_called,
-    is_early,
     wrong_level,
 )
 from podium.compliance.judging.inputs.discover import Package
@@ -28,7 +27,6 @@ from podium.compliance.judging.inputs.layout import (
     ResultFolder,
     Scaling,
     Tree,
-    has_scalings,
     is_log,
     natural,
     submitter_of,
@@ -108,8 +106,9 @@ class _Scan:
         listing = self._list(base)
         if ENTRY in listing.files:
             tree.entries.add(system)
-        names = (PARAMS, PRIVATE_ID, *((ENTRY,) if is_early(self.rules) else ()))
-        scaling, container = "strong/" if has_scalings(self.rules) else "", "any benchmark's folder"
+        package, container = self.rules.package, "any benchmark's folder"
+        names = (PARAMS, PRIVATE_ID, *((ENTRY,) if package.described_by_entry else ()))
+        scaling = "strong/" if package.scaling_folders else ""
         self._files(base, listing, container, f"{base}/{scaling}<benchmark>/", names)
         if not scaling:
             self._benchmarks(system, "strong", base, listing)

@@ -15,7 +15,7 @@ from podium.compliance.judging.inputs.benchmark_names import (
     benchmark_called,
 )
 from podium.compliance.judging.inputs.discover import Package
-from podium.compliance.judging.inputs.layout import Tree, has_scalings, natural
+from podium.compliance.judging.inputs.layout import Tree, natural
 from podium.compliance.judging.inputs.tree_scan import scan
 from podium.rules import rounds
 from podium.rules.catalogue import find_round
@@ -90,7 +90,7 @@ def test_hpc_0_7_has_the_layout_of_training(tmp_path: Path) -> None:
     root = made(tmp_path, "results/a/deepcam/result_0.txt")
     [result] = scanned(root, "hpc", "0.7").results
     assert result.path == "results/a/deepcam"
-    assert not has_scalings(find_round("hpc", "0.7"))
+    assert not find_round("hpc", "0.7").package.scaling_folders
 
 
 def test_pruned_results_belong_to_throughput_only(tmp_path: Path) -> None:
