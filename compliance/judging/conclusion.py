@@ -28,7 +28,8 @@ def conclude(
     findings = [
         finding for judgement in judgements for finding in _by_their_round(judgement, options)
     ]
-    findings += _about_folders(inputs, judgements, options.profile)
+    if inputs.misnamed or inputs.surplus != SurplusFolders():
+        findings += _about_folders(inputs, judgements, options.profile)
     for waivers in options.waivers:
         findings += Suppressions(own=waivers).about(findings)
     # Only results have facts that several rules report; loose logs do not
@@ -87,11 +88,9 @@ def _about_folders(
 
     The official program is started for one submission, and checks nothing else.
     """
-    surplus = inputs.surplus
-    if surplus == SurplusFolders() and not inputs.misnamed:
-        return []
     from podium.compliance.judging.submission import layout_rules
 
+    surplus = inputs.surplus
     nested = [layout_rules.nested(folder) for folder in surplus.nested]
     if profile is Profile.VERIFIER:
         return nested

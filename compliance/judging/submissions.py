@@ -45,6 +45,8 @@ def judge_submissions(
     later_findings: dict[str, list[Finding]] = {}
     for state in rounds.values():
         later_findings.update(state.seen.later)
+    if not later_findings:
+        return judged
     return [_with_later(judgement, later_findings, strict=options.strict) for judgement in judged]
 
 

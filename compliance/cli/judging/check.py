@@ -230,7 +230,8 @@ def _check(
         _deliver_with_scores(report, checked.files, given_paths, options, printing)
     else:
         deliver_report(report, printing)
-    _name_failed_plugins(report)
+    if report.plugins:
+        _name_failed_plugins(report)
     return report
 
 

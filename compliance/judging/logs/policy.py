@@ -121,7 +121,7 @@ class PolicyReading:
             yield rule
             return
         # Checked again: the verifier may reject the order of lines or the last digit of a float
-        policy = row.as_policy()
+        policy = row.as_policy
         target = rule.id.endswith(".target")
         violations = _attempt(policy, self.legible) if target else self._judge(policy)
         if violations:

@@ -40,7 +40,7 @@ class Factor(msgspec.Struct, frozen=True):
 
     `committee` is the number in scaling.json, None without the file. `computed` is the factor that
     the reference points imply. The `convention` decides which of them the score uses. `supported`
-    are the numbers that scaling.json may have according to the computation.
+    are the numbers that a scaling.json may have according to the computation.
     """
 
     value: float = 1.0

@@ -46,7 +46,7 @@ def judge_result(
     if quirks.skips_unknown_folders and not folder.official:
         return verdict
     path = result.place.display_path
-    verdict.findings += _of_strays(tree, folder, _run_count(verdict, path, context))
+    verdict.findings += _run_count(verdict, path, context)
     verdict.findings += [
         COMPRESSED_LOG.found(context.profile, run.display_path, name=run.name)
         for run in result.runs
@@ -54,22 +54,29 @@ def judge_result(
     ]
     verdict.findings += _failures(verdict, path, context)
     if not quirks.ignores_policy:
-        verdict.findings += _of_strays(tree, folder, _names(tree, folder, context))
-        verdict.findings += _left_out(result, path, context)
+        verdict.findings += _names(tree, folder, context)
+        # No time of the result follows the rules
+        if result.runs and all(run.facts.leaves_out for run in result.runs):
+            severity = Severity.ERROR if context.rules.package.unprecedented else None
+            count = len(result.runs)
+            verdict.findings.append(
+                EVALUATIONS_LEFT_OUT.found(context.profile, path, severity=severity, runs=count)
+            )
         verdict.findings += one_kind(verdict, path, context)
         verdict.findings += plausible(verdict, path, context)
         verdict.findings += spreads(result, context)
         verdict.findings += judge_scaling(result)
+    if not tree.strays.isdisjoint(("", folder.system)):
+        verdict.findings = [*_of_strays(verdict.findings)]
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]
     return verdict
 
 
-def _of_strays(tree: Tree, folder: ResultFolder, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _of_strays(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings; missing runs follow from logs of the system outside the folders of results."""
-    has_strays = not tree.strays.isdisjoint(("", folder.system))
     for finding in findings:
-        follows = has_strays and finding.id in (TOO_FEW_RUNS.id, NUMBERING.id)
+        follows = finding.id in (TOO_FEW_RUNS.id, NUMBERING.id)
         yield replace(finding, caused_by=MISPLACED.id) if follows else finding
 
 
@@ -195,14 +202,6 @@ def _dropped_runs(verdict: ResultVerdict, context: JudgingContext) -> Iterator[F
         elif not run.facts.missed_only:
             finding = BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
             yield replace(finding, caused_by=run.fault)
-
-
-def _left_out(result: Result, path: str, context: JudgingContext) -> Iterator[Finding]:
-    """A finding if every run omits evaluations: then no time of the result follows the rules."""
-    runs = result.runs
-    if runs and all(run.facts.leaves_out for run in runs):
-        severity = Severity.ERROR if context.rules.package.unprecedented else None
-        yield EVALUATIONS_LEFT_OUT.found(context.profile, path, severity=severity, runs=len(runs))
 
 
 # --- the files in the folder ---

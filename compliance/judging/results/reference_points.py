@@ -30,10 +30,10 @@ A name and a factor do not prove that the logs are the published logs.
 
 def judge_scaling(result: Result) -> Iterator[Finding]:
     """Findings about a scaling.json that cannot be read, or whose factor is not supported."""
+    committee, problem = result.committee_factor
     # The official summary overwrites the file with its own factor
-    if result.quirks.computes_factors:
+    if result.quirks.computes_factors or (committee is None and not problem):
         return
-    _, problem = result.committee_factor
     path, factor = f"{result.place.display_path}/{SCALING_FILE}", result.score.factor
     if problem:
         yield BAD_SCALING.found(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from podium.compliance.judging.inputs.benchmark_names import is_early
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
 from podium.compliance.judging.inputs.tree_scan import meant_folder
@@ -26,7 +25,7 @@ from podium.compliance.judging.submission.code_rules import (
     SOURCE_TOO_SHORT,
     THIN_README,
 )
-from podium.compliance.judging.submission.source_lines import Answer, Question, answers
+from podium.compliance.judging.submission.source_lines import Answer, Question, answer_from
 from podium.compliance.text.words import join_limited
 from podium.rules.benchmark_names import near_names
 from podium.rules.finding import Finding, Profile, Severity
@@ -85,7 +84,12 @@ def judge_documents(
         return
     results = list(results)
     yield from _descriptions(tree, [folder for folder, _ in results], code, context)
-    sources = answers(_questions([run for _, runs in results for run in runs]), code, reader)
+    questions = _questions([run for _, runs in results for run in runs])
+    sources = {
+        name: answer_from(question, map(code.file, code.files[name]), reader)
+        for name, question in questions.items()
+        if name in code.files
+    }
     benchmarks = set()
     for folder, runs in results:
         if folder.benchmark not in benchmarks:
@@ -126,7 +130,7 @@ def _implementation(
     else:
         yield NO_README.found(_PROFILE, tree.place(base), folder=base)
     # In 0.5 and 0.6 the scripts are in other folders, or have other names
-    if not is_early(context.rules):
+    if not context.rules.package.described_by_entry:
         yield from _scripts(tree, base, paths)
 
 
@@ -176,7 +180,7 @@ def _descriptions(
     tree: Tree, results: list[ResultFolder], code: Code, context: JudgingContext
 ) -> Iterator[Finding]:
     """A finding about results without `<system>_<implementation>.json` anywhere in the code."""
-    if is_early(context.rules) or not code.whole:
+    if context.rules.package.described_by_entry or not code.whole:
         return
     names = [_name(path) for path in code.paths if path.endswith(".json")]
     systems = {folder.system for folder in results}

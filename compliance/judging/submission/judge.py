@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,9 +125,11 @@ def judge_submission(
     findings = in_hindsight(findings, context.rules, context.profile)
     if context.rules.verified and not context.judges_officially:
         findings = mark_official(findings, findings, context.rules)
-    of_logs = [finding for verdict in logs.values() for finding in verdict.findings]
+    if suppressions.own is not None:
+        of_logs = [finding for verdict in logs.values() for finding in verdict.findings]
+        findings += suppressions.about([*findings, *of_logs])
     return SubmissionVerdict(
-        findings=[*findings, *suppressions.about([*findings, *of_logs])],
+        findings=findings,
         logs={tree.place(path): verdict for path, verdict in logs.items()},
         results=results,
         systems={tree.place(path): systems[name].findings for name, path in tree.systems.items()},
@@ -275,13 +277,14 @@ class _ResultJudge:
             (lambda: self.code.paths) if self.code.present else None,
             weak=result.weak,
         )
-        findings += _bypassed(seed_findings, SEEDS, flags)
+        findings += _bypassed(seed_findings, SEEDS) if SEEDS in flags else seed_findings
         if not context.quirks.ignores_policy:
             if folder.scaling == "weak":
                 pruned = [run for path in folder.pruned if (run := self._run(context, path))]
                 findings += judge_throughput(self.tree, verdict, pruned)
             findings += judge_agreement(result)
-        findings += _bypassed(judge_reference_points(result), RCP, flags)
+        rcp_findings = judge_reference_points(result)
+        findings += _bypassed(rcp_findings, RCP) if RCP in flags else rcp_findings
         return replace(verdict, findings=self.suppressions.mark(findings)) if is_main else verdict
 
     def _result(self, context: JudgingContext, folder: ResultFolder) -> Result:
@@ -330,8 +333,8 @@ class _ResultJudge:
         return [replace(finding, waived=True, waived_by=DROPPED_RUN) for finding in power.findings]
 
 
-def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) -> Iterator[Finding]:
-    """The findings; if the flag is set, the findings of its rules are waived."""
+def _bypassed(findings: Iterable[Finding], flag: str) -> Iterator[Finding]:
+    """The findings; the findings of the rules that a flag skips are waived."""
     for finding in findings:
-        waived = flag in flags and finding.id.startswith(BYPASSED_RULES[flag])
+        waived = finding.id.startswith(BYPASSED_RULES[flag])
         yield replace(finding, waived=True, waived_by=flag) if waived else finding

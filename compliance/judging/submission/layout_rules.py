@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from podium.compliance.judging.inputs.benchmark_names import is_early, wrong_level
+from podium.compliance.judging.inputs.benchmark_names import wrong_level
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.inputs.tree_rules import (
     LINKED_FOLDER,
@@ -198,7 +198,7 @@ def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> 
     if not context.rules.verified or system not in tree.holding:
         return StatedBy.POLICY
     # The policy of 0.6 still accepted a description next to the results, as in 0.5.
-    has_entry = is_early(context.rules) and system in tree.entries
+    has_entry = context.rules.package.described_by_entry and system in tree.entries
     return StatedBy.VERIFIER if has_entry else StatedBy.BOTH
 
 
