@@ -40,20 +40,24 @@ class ConvergenceMethod(msgspec.Struct, frozen=True):
     """One method: its statistics, its pruning and its allowance.
 
     `mean(values, drop)` is the trimmed mean; `deviation(values, drop)` the spread of a point;
-    `minimum(mean, spread, references, submitted)` the lowest accepted mean; `submitted(needed,
-    drop)` the number of runs of a submission that the test counts; `prune` selects the references
-    to use; `allowance(rules)` is the amount by which a mean may fall short, from the benchmark's
-    rules; `unfinished` replaces the value of a run that did not converge.
+    `minimum(mean, spread, references, submitted)` the lowest accepted mean; `uncounted` the number
+    of runs at each end that the test does not count, None for those that the score drops; `prune`
+    selects the references to use; `allowance(rules)` is the amount by which a mean may fall short,
+    from the benchmark's rules; `unfinished` replaces the value of a run that did not converge.
     """
 
     name: str
     mean: Callable[[Sequence[float], int], float]
     deviation: Callable[[Sequence[float], int], float]
     minimum: Callable[[float, float, int, int], float]
-    submitted: Callable[[int, int], int]
+    uncounted: int | None
     prune: Callable[[list[Reference]], list[Reference]]
     allowance: Callable[[ConvergenceRules], float]
     unfinished: float
+
+    def submitted(self, needed: int, dropped: int) -> int:
+        """The number of runs of a submission that the test counts."""
+        return needed - 2 * (dropped if self.uncounted is None else self.uncounted)
 
 
 class References(msgspec.Struct, frozen=True, dict=True):
