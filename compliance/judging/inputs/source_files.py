@@ -64,10 +64,6 @@ class Code:
         """Whether the submission has any code at all: published copies often omit it."""
         return any((self.root / name).is_dir() for name in CODE_FOLDERS)
 
-    def below(self, base: str) -> list[str]:
-        """The files below a folder."""
-        return [path for path in self.paths if path.startswith(f"{base}/")]
-
     def file(self, path: str) -> Item | None:
         """A regular file with its resolved path; None for anything else.
 

@@ -79,7 +79,10 @@ class _Scan:
     def __init__(self, tree: Tree, rules: Round) -> None:
         self.tree, self.rules = tree, rules
         self.strays: dict[str, _Stray] = {}
-        self._top()
+        for name in self._list("").folders:
+            # The rules on repositories check names with a leading dot, such as .git
+            if name not in TOP_FOLDERS and not name.startswith("."):
+                self._unknown_top(name)
         described = self._list("systems")
         # A folder with the name of a description is included, so that it is reported.
         for name in sorted([*described.files, *described.folders, *described.links]):
@@ -93,13 +96,10 @@ class _Scan:
         if self.strays:
             self._report_strays()
 
-    def _top(self) -> None:
-        for name in self._list("").folders:
-            # The rules on repositories check names with a leading dot, such as .git
-            if name not in TOP_FOLDERS and not name.startswith("."):
-                folders, meant = ", ".join(sorted(TOP_FOLDERS)), meant_folder(name)
-                advice = f"did you mean {meant}? " if meant else ""
-                self._report(UNKNOWN_FOLDER, name, name=name, folders=folders, advice=advice)
+    def _unknown_top(self, name: str) -> None:
+        folders, meant = ", ".join(sorted(TOP_FOLDERS)), meant_folder(name)
+        advice = f"did you mean {meant}? " if meant else ""
+        self._report(UNKNOWN_FOLDER, name, name=name, folders=folders, advice=advice)
 
     def _system(self, system: str) -> None:
         base, tree = f"results/{system}", self.tree

@@ -29,20 +29,16 @@ def learned_by(run: Run) -> int | None:
     """
     outcomes = [run.records[index].value for index in evaluations(run)[:MOST_OUTCOMES]]
     numbers = [*_numbers(outcomes), *_numbers(_losses(run))]
-    # Only floats, whose hash is the same in every process
-    return hash(tuple(numbers)) if _tell_apart(numbers) else None
-
-
-def _tell_apart(numbers: Iterable[float]) -> bool:
-    """Whether enough different numbers have many digits; in most runs the first few suffice."""
     long_numbers: set[float] = set()
+    # In most runs the first few numbers suffice
     for number in numbers:
         digits = repr(abs(number)).partition("e")[0].replace(".", "").strip("0")
         if len(digits) >= LEAST_DIGITS:
             long_numbers.add(number)
             if len(long_numbers) == LEAST_NUMBERS:
-                return True
-    return False
+                # Only floats, whose hash is the same in every process
+                return hash(tuple(numbers))
+    return None
 
 
 def _losses(run: Run) -> Iterator[Any]:

@@ -180,7 +180,7 @@ def _failures(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
             names=join_limited(names, 6),
         )
     # In 0.5, the runs of NCF that do not count are not dropped as slowest
-    if failed <= allowed and not benchmark.first_converging:
+    if failed <= allowed and not benchmark.first_converging and verdict.failed_runs:
         yield from _dropped_runs(verdict, context)
 
 

@@ -108,7 +108,7 @@ def _implementation(
     # Results in a folder with an older name may also have their code under that name
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
     bases = [f"{folder}/{name}" for folder in CODE_FOLDERS for name in names]
-    paths = [path for base in bases for path in code.below(base)]
+    paths = [path for base in bases for path in code.paths if path.startswith(f"{base}/")]
     if not paths:
         # A truncated listing does not prove that a file is missing
         if code.whole:

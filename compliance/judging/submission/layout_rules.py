@@ -107,7 +107,8 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
                     context.profile, tree.place(path), description=path, system=system
                 )
                 yield replace(finding, caused_by=cause)
-    yield from reported(tree, context)
+    if tree.misplaced:
+        yield from reported(tree, context)
 
 
 _OF_A_RESULT = re.compile(r"results/[^/]+/(?:(?:strong|weak)/)?[^/]+/[^/]+")

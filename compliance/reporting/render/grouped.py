@@ -82,11 +82,11 @@ def grouped_lines(
 
     The first step of LADDER that fits determines the detail of each severity.
     """
-    page = _Grouped(report, groups, width, paint)
-    head = [*page.table()]
+    head = [*_submissions(report, width, paint)]
     if not groups:
         yield from head
         return
+    page = _Grouped(report, groups, width, paint)
     foot = [*page.excused()]
     room = MOST_LINES - len(head) - len(foot)
     for details in LADDER:
@@ -114,19 +114,6 @@ class _Grouped:
         self.report, self.width, self.paint = report, width, paint
         self.open = [group for group in groups if not group.excuse]
         self.apart = [group for group in groups if group.excuse]
-
-    # --- the table ---
-
-    def table(self) -> Iterator[str]:
-        if not self.report.submissions:
-            return
-        heads, rows = submission_table(self.report)
-        yield from _table(heads, rows[:MOST_SUBMISSIONS], self.width, self.paint)
-        if len(rows) > MOST_SUBMISSIONS:
-            remainder = plural(len(rows) - MOST_SUBMISSIONS, "more submission")
-            yield from wrap(f"and {remainder}", self.width)
-
-    # --- groups ---
 
     def sections(self, details: Details) -> Iterator[str]:
         """The groups of each submission, below its name."""
@@ -287,6 +274,16 @@ def _values(values: Sequence[tuple[str, int]]) -> str:
     ]
     omitted = len(values) - _MOST_VALUES
     return ", ".join(parts) + (f" and {omitted} more" if omitted > 0 else "")
+
+
+def _submissions(report: Outcome, width: int, paint: Paint) -> Iterator[str]:
+    if not report.submissions:
+        return
+    heads, rows = submission_table(report)
+    yield from _table(heads, rows[:MOST_SUBMISSIONS], width, paint)
+    if len(rows) > MOST_SUBMISSIONS:
+        remainder = plural(len(rows) - MOST_SUBMISSIONS, "more submission")
+        yield from wrap(f"and {remainder}", width)
 
 
 _Row = tuple[str, ...]
