@@ -88,12 +88,13 @@ def open_plain(path: Path | str) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def read_plain(path: Path | str, limit: int) -> bytes:
+def read_plain(path: Path | str, limit: int, *, follow: bool = False) -> bytes:
     """The first bytes of a regular file; raises OSError as `open_plain` does.
 
-    A buffered reader would be several times as slow for a file of code.
+    `follow`: the path may be a link. A buffered reader would be several times as slow for a file of
+    code.
     """
-    handle, size = _opened(path)
+    handle, size = _opened(path, follow=follow)
     try:
         length = min(size, limit)
         data = os.read(handle, length)
@@ -105,12 +106,13 @@ def read_plain(path: Path | str, limit: int) -> bytes:
         os.close(handle)
 
 
-def _opened(path: Path | str) -> tuple[int, int]:
+def _opened(path: Path | str, *, follow: bool = False) -> tuple[int, int]:
     """The handle of a regular file, and its size."""
     # Without O_NONBLOCK, opening a pipe would wait for a writer. O_NOFOLLOW rejects a link. The
     # kind is read from the handle, because the file may be replaced after a check of the path. Not
     # every system has the two flags
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+    flags |= 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     # Windows otherwise converts newlines
     handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
     status = os.fstat(handle)

@@ -85,7 +85,8 @@ def judge_log(
         verdict.facts = gather(
             log, judgement.run, rules, profile, path, _errors(verdict), with_trace=with_trace
         )
-        verdict.facts.leaves_out = judgement.leaves_out(verdict.findings)
+        if verdict.findings:
+            verdict.facts.leaves_out = judgement.leaves_out(verdict.findings)
         if profile is Profile.POLICY and verdict.facts.broken:
             from podium.compliance.judging.logs.unfinished import unfinished
 

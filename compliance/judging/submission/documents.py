@@ -242,17 +242,6 @@ def _named_files(
                 named_files[file] = (lineno, run)
         if run.facts.config:
             configs.setdefault(run.facts.config, run)
-    yield from _sources(named_files, code, sources)
-    for config, run in configs.items():
-        if code.whole and _name(config) not in code.files:
-            yield NO_CONFIG.found(
-                _PROFILE, run.display_path, config=config, benchmark=folder.benchmark
-            )
-
-
-def _sources(
-    named_files: Mapping[str, tuple[int, Run]], code: Code, sources: Mapping[str, Answer]
-) -> Iterator[Finding]:
     missing: dict[str, Run] = {}
     for file, (lineno, run) in named_files.items():
         answer = sources.get(_name(file))
@@ -272,6 +261,11 @@ def _sources(
         yield SOURCE_NOT_FOUND.found(
             _PROFILE, first.display_path, files=files, absent=list(missing)
         )
+    for config, run in configs.items():
+        if code.whole and _name(config) not in code.files:
+            yield NO_CONFIG.found(
+                _PROFILE, run.display_path, config=config, benchmark=folder.benchmark
+            )
 
 
 def _seed_lines(runs: list[Run], sources: Mapping[str, Answer]) -> Iterator[Finding]:

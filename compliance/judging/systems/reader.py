@@ -8,11 +8,10 @@ from __future__ import annotations
 import codecs
 import contextlib
 import json
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
+from podium.compliance.judging.inputs.source_files import read_plain
 from podium.compliance.judging.systems.document import Document, TextFault, syntax_fault
 from podium.compliance.judging.systems.system_rules import UNREADABLE
 from podium.logging_spec.limits import read_json
@@ -24,7 +23,8 @@ LARGEST = 8 << 20
 def read_description(path: Path | str) -> Document:
     """Read a file; its errors are in the `faults` of the document."""
     try:
-        data = _bytes(path)
+        # The one byte beyond the limit shows that a file is too long
+        data = read_plain(path, LARGEST + 1, follow=True)
     except (OSError, ValueError) as error:
         return unread_description(getattr(error, "strerror", None) or str(error))
     if len(data) > LARGEST:
@@ -36,20 +36,6 @@ def read_description(path: Path | str) -> Document:
 def unread_description(reason: str) -> Document:
     """The document of a file that is not read, with the reason as an error."""
     return Document(faults=[TextFault(UNREADABLE, None, {"problem": reason})])
-
-
-def _bytes(path: Path | str) -> bytes:
-    """The file's first bytes; never waits for a pipe or a device."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is not a regular file")
-        # Requesting many bytes costs time, however few there are.
-        # The one byte beyond the limit shows that a file is too long
-        return os.read(handle, min(status.st_size, LARGEST) + 1)
-    finally:
-        os.close(handle)
 
 
 def parse_description(data: bytes) -> Document:
