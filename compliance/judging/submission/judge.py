@@ -31,7 +31,6 @@ from podium.compliance.judging.submission.documents import judge_documents
 from podium.compliance.judging.submission.layout_rules import judge_tree, reported
 from podium.compliance.judging.submission.together import Comparator, judge_alone, judge_together
 from podium.compliance.judging.systems.check import (
-    SystemDescription,
     SystemVerdict,
     describe,
     judge_description,
@@ -108,9 +107,8 @@ def judge_submission(
     )
     systems = {name: _system(tree, path, name, context) for name, path in tree.systems.items()}
     findings += [finding for verdict in systems.values() for finding in verdict.findings]
-    descriptions = {name: verdict.description for name, verdict in systems.items()}
     code = Code(tree.root)
-    judge = _ResultJudge(tree, context, logs, suppressions, descriptions, code)
+    judge = _ResultJudge(tree, context, logs, suppressions, systems, code)
     results = [judge.judge(folder) for folder in tree.results]
     round_state = round_state or RoundState()
     reader = FileReader(round_state.contents(tree.root) if round_state.contents else None)
@@ -135,8 +133,7 @@ def judge_submission(
         systems={tree.place(path): systems[name].findings for name, path in tree.systems.items()},
         described={
             tree.place(folder.path): tree.place(path) if path else ""
-            for folder in tree.results
-            for path in [tree.systems.get(folder.system)]
+            for folder, path in ((f, tree.systems.get(f.system)) for f in tree.results)
         },
         suppressions=suppressions,
     )
@@ -236,11 +233,11 @@ class _ResultJudge:
         context: JudgingContext,
         logs: Verdicts,
         suppressions: Suppressions,
-        descriptions: Mapping[str, SystemDescription | None],
+        systems: Mapping[str, SystemVerdict],
         code: Code,
     ) -> None:
         self.tree, self.context, self.logs, self.code = tree, context, logs, code
-        self.suppressions, self.descriptions = suppressions, descriptions
+        self.suppressions, self.systems = suppressions, systems
         profiles = [context.profile, *([Profile.VERIFIER] if context.judges_officially else [])]
         self.params = {
             profile: Params(tree.root, profile, self._shown, tree.disk) for profile in profiles
@@ -299,7 +296,8 @@ class _ResultJudge:
             folder.scaling,
             tree.root / "systems" / f"{folder.system}.json",
         )
-        description = self.descriptions.get(folder.system)
+        system = self.systems.get(folder.system)
+        description = None if system is None else system.description
         return Result(location, context.rules, context.profile, runs, description)
 
     def _run(self, context: JudgingContext, path: str) -> Run | None:
