@@ -25,7 +25,7 @@ from podium.compliance.judging.submission.code_rules import (
     SOURCE_TOO_SHORT,
     THIN_README,
 )
-from podium.compliance.judging.submission.source_lines import Answer, Question, answer_from
+from podium.compliance.judging.submission.source_lines import Answer, Question, answers
 from podium.compliance.text.words import join_limited
 from podium.rules.benchmark_names import near_names
 from podium.rules.finding import Finding, Profile, Severity
@@ -84,12 +84,7 @@ def judge_documents(
         return
     results = list(results)
     yield from _descriptions(tree, [folder for folder, _ in results], code, context)
-    questions = _questions([run for _, runs in results for run in runs])
-    sources = {
-        name: answer_from(question, map(code.file, code.files[name]), reader)
-        for name, question in questions.items()
-        if name in code.files
-    }
+    sources = answers(_questions([run for _, runs in results for run in runs]), code, reader)
     benchmarks = set()
     for folder, runs in results:
         if folder.benchmark not in benchmarks:

@@ -7,12 +7,12 @@ only the answers are kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from podium.compliance.judging.inputs.listing import Item
-from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.inputs.source_files import Code, open_plain
 from podium.compliance.judging.repository.contents import FileReader
 from podium.compliance.judging.repository.secrets import HEAD
 
@@ -46,8 +46,16 @@ class Answer(msgspec.Struct):
     seedless: set[int]
 
 
-def answer_from(question: Question, files: Iterable[Item | None], reader: FileReader) -> Answer:
-    """The answer from the files of a submission with one name."""
+def answers(questions: Mapping[str, Question], code: Code, reader: FileReader) -> dict[str, Answer]:
+    """Answers from the files of a submission, by name; names without a file have no answer."""
+    return {
+        name: _answer(question, map(code.file, code.files[name]), reader)
+        for name, question in questions.items()
+        if name in code.files
+    }
+
+
+def _answer(question: Question, files: Iterable[Item | None], reader: FileReader) -> Answer:
     answer = Answer(0, question.seeds)
     for file in files:
         if answer.lines >= question.last and not answer.seedless:
