@@ -43,8 +43,17 @@ class _Crash(Exception):
 def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
     """Batch size and convergence of a run; `train_samples` is a flag that bert results may use."""
     reader = _Reader(rules, train_samples)
+    # The verifier searches for words in the text of a line: a key such as `target_eval_accuracy`,
+    # or a value that contains a word, matches as well
+    words_of = dict(_mentions(run.records))
     try:
-        reader.take_all(run)
+        for index in sorted({*words_of, *run.where.get("run_stop", ())}):
+            record = run.records[index]
+            if index in words_of:
+                reader.take(record, words_of[index])
+            # Each run_stop replaces the status of the one before
+            if record.key == "run_stop":
+                reader.stop(record)
         return reader.reading()
     except _Crash as crash:
         size = reader.batch_size
@@ -94,20 +103,6 @@ class _Reader:
         self.to_converge: Any = None
         self.converged = False
         self.checkpoints: dict[Any, dict[Any, Any]] = {}
-
-    def take_all(self, run: Run) -> None:
-        """Read the records in file order; the verifier searches for words in the text of a line.
-
-        A key such as `target_eval_accuracy`, or a value that contains a word, matches as well.
-        """
-        words_of = dict(_mentions(run.records))
-        for index in sorted({*words_of, *run.where.get("run_stop", ())}):
-            record = run.records[index]
-            if index in words_of:
-                self.take(record, words_of[index])
-            # Each run_stop replaces the status of the one before
-            if record.key == "run_stop":
-                self.stop(record)
 
     def take(self, record: Record, words: int) -> None:
         """Read a record that mentions one of the words, in the order of the verifier's tests."""

@@ -87,14 +87,16 @@ class Inspection:
         self.document, self.path, self.rules, self.profile = document, path, rules, profile
         self.quirks = quirks_of(profile)
         self.fields = document.fields
+        # Every field that the file names, including those with an unreadable value
+        self.named = document.fields if document.text else document.lines
         self.period = period_of(rules)
         self.known = self.period >= TABLE_FROM
         preview = category_of(self.fields.get("status")) is Category.PREVIEW
         # From 2.1 on, a Preview may omit its cores until the processor is public
         self.counts_processors = self.known and not (preview and self.period >= V21)
         # Whether the policy also requires a count of cores or of virtual processors
-        named = any(name in document.named for name in EITHER)
-        self.lacks_both = self.counts_processors and not named
+        lacks_both = not any(name in self.named for name in EITHER)
+        self.lacks_both = self.counts_processors and lacks_both
 
     def findings(self) -> Iterator[Finding]:
         """All findings about the description."""
@@ -104,7 +106,7 @@ class Inspection:
         # The verifier stops at a text that it cannot read, before it looks at any field.
         if not document.is_object or (self.quirks.stops_at_syntax and not document.sound):
             return
-        fields, names = self.fields, document.named
+        fields, names = self.fields, self.named
         misspelt, optional = misspelt_fields(tuple(names)), may_be_empty(self.period)
         # The verifier looks only for names: a file with only empty values passes it.
         for name, field in FIELDS.items():
@@ -212,7 +214,7 @@ class Inspection:
                 advice = "the official verifier requires both fields"
                 yield from self._absent(FIELDS[name], BOTH, advice, detail)
         elif self.counts_processors:
-            names = [name for name in EITHER if name in self.document.named]
+            names = [name for name in EITHER if name in self.named]
             if all(name in self.fields and is_empty(self.fields[name]) for name in names):
                 yield from self._found(
                     EMPTY_FIELD,
