@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from podium.compliance.judging.inputs.layout import RESULT_NAME, ResultFolder, Tree
 from podium.compliance.judging.inputs.log_names import is_compressed, placed
 from podium.compliance.judging.inputs.tree_rules import MISNAMED_LOG, MISPLACED, UNKNOWN_FILE
-from podium.compliance.judging.results.batch import spreads
 from podium.compliance.judging.results.consistency import one_kind
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
@@ -64,7 +63,6 @@ def judge_result(
             )
         verdict.findings += one_kind(verdict, path, context)
         verdict.findings += plausible(verdict, path, context)
-        verdict.findings += spreads(result, context)
         verdict.findings += judge_scaling(result)
     if not tree.strays.isdisjoint(("", folder.system)):
         verdict.findings = [*_of_strays(verdict.findings)]
