@@ -40,40 +40,32 @@ def judge_submissions(
 
     Findings about a submission that depend on a later submission are added at the end.
     """
-    rounds: dict[str, RoundState] = {}
-    judged = [*_judged(groups, options, surroundings, rounds)]
-    later_findings: dict[str, list[Finding]] = {}
-    for state in rounds.values():
-        later_findings.update(state.seen.later)
-    if not later_findings:
-        return judged
-    return [_with_later(judgement, later_findings, strict=options.strict) for judgement in judged]
-
-
-def _judged(
-    groups: Iterable[FileGroup],
-    options: Options,
-    surroundings: Surroundings,
-    rounds: dict[str, RoundState],
-) -> Iterator[Judgement]:
     request = RoundRequest(options.usage, options.round)
+    # Copies of runs are searched among the submissions of one round
+    rounds: dict[str, RoundState] = {}
+    judged: list[Judgement] = []
     for group in groups:
         package, logs = group.package, _LogReports(group, options, surroundings)
         if package is None:
-            yield logs.judgement({})
+            judged.append(logs.judgement({}))
             continue
         rules = request.choose(package.root).rules
         try:
-            # Copies of runs are searched among the submissions of one round
             if rules.title not in rounds:
                 from podium.compliance.judging.submission.judge import RoundState
 
                 comparators, contents = surroundings.comparators, surroundings.contents
                 rounds[rules.title] = RoundState(comparators=comparators, contents=contents)
             context = JudgingContext(rules, options.profile)
-            yield _judge_package(group, package, context, rounds[rules.title], logs)
+            judged.append(_judge_package(group, package, context, rounds[rules.title], logs))
         except Exception as error:
-            yield _failed(package, logs.judgement({}), error)
+            judged.append(_failed(package, logs.judgement({}), error))
+    later_findings: dict[str, list[Finding]] = {}
+    for state in rounds.values():
+        later_findings.update(state.seen.later)
+    if not later_findings:
+        return judged
+    return [_with_later(judgement, later_findings, strict=options.strict) for judgement in judged]
 
 
 def _with_later(

@@ -33,32 +33,20 @@ class PolicyReading:
     def __init__(self, verifier: VerifierReading) -> None:
         self.verifier = verifier
         self.rules = verifier.rules
-        self.run = self._tolerant_run()
-        self.legible = self._legible_run()
+        self.run, log = verifier.run, verifier.log
+        if log.lenient and verifier.readable:
+            self.run = tolerant_run(log)
+        elif log.places is None:
+            self.run.plain_json = True
+        # All records that can be read, including those without a time: for rules about values
+        self.legible = legible_run(log) if log.timeless and verifier.readable else self.run
+        for run in (self.run, self.legible):
+            # The policy does not require an order of hyperparameters, or the last digit in formulas
+            run.ordered = run.exact = False
         self.context = self.rules.context(
             text_of(self.legible.value("submission_division")),
             verifier.known_as or text_of(self.rules.named_by(self.legible)),
         )
-
-    def _tolerant_run(self) -> Run:
-        verifier = self.verifier
-        run = verifier.run
-        if verifier.log.lenient and verifier.readable:
-            run = tolerant_run(verifier.log)
-        elif verifier.log.places is None:
-            run.plain_json = True
-        # The policy does not require an order of hyperparameters, or the last digit in formulas
-        run.ordered = run.exact = False
-        return run
-
-    def _legible_run(self) -> Run:
-        """All records that can be read, including those without a time: for rules about values."""
-        log = self.verifier.log
-        if not log.timeless or not self.verifier.readable:
-            return self.run
-        run = legible_run(log)
-        run.ordered = run.exact = False
-        return run
 
     def review(self, broken_rules: list[RuleViolation]) -> Iterator[RuleViolation]:
         """The verifier's violations with their severity in the policy, and the policy's own."""

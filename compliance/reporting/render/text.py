@@ -71,11 +71,12 @@ def render(
     severities and verdicts for a terminal. See `groups_of` for `one_message`.
     """
     page = _Page(max(width, NARROWEST), painter(color))
+    paths = {entry.path for entry in report.files} | {finding.path for finding in report.findings}
     if full:
         lines = [*page.by_file(report)]
     elif quiet:
         lines = page.briefly(report, merged(report, one_message))
-    elif _is_short(report):
+    elif len(paths) == 1 and len(report.findings) <= MOST_OF_ONE_FILE:
         # Listed individually, so that the rules need not be loaded for their templates
         lines = [*page.by_file(report, groups_of(report))]
     else:
@@ -89,12 +90,6 @@ def render(
     lines += wrap(passes(report), page.width) if report.files or report.results else []
     lines += page.verdict(report)
     return "\n".join(lines) + "\n"
-
-
-def _is_short(report: Outcome) -> bool:
-    """Whether there are few findings, all of one file."""
-    paths = {entry.path for entry in report.files} | {finding.path for finding in report.findings}
-    return len(paths) == 1 and len(report.findings) <= MOST_OF_ONE_FILE
 
 
 class _Page:

@@ -200,6 +200,10 @@ def judges(report: Outcome) -> list[tuple[str, str]]:
     return verdicts
 
 
+_COUNTED = ("error", "warning")
+"""The severities of findings with a column in the table of submissions."""
+
+
 def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of a table of submissions: results, verdicts, numbers of findings.
 
@@ -220,10 +224,10 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
     for entry in report.submissions:
         submission = home(entry.path.rstrip("/"))
         verdicts = [entry.verdict, *([entry.official_verdict or "none"] if both else [])]
-        counts = _numbers(numbers, submission)
+        counts = [str(numbers[submission, severity]) for severity in _COUNTED]
         rows.append((clean(entry.submitter), str(results[submission]), *verdicts, *counts))
-    outside = _numbers(numbers, "")
-    if rows and outside != ("0", "0") and not any(home(e.path) == "" for e in report.submissions):
+    outside = [str(numbers["", severity]) for severity in _COUNTED]
+    if rows and outside != ["0", "0"] and not any(home(e.path) == "" for e in report.submissions):
         rows.append(("outside submissions", "", "", *([""] if both else []), *outside))
     official_head = ["official verifier"] if both else []
     return (
@@ -234,10 +238,6 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
         "errors",
         "warnings",
     ), rows
-
-
-def _numbers(numbers: Counter[tuple[str, str]], submission: str) -> tuple[str, str]:
-    return str(numbers[submission, "error"]), str(numbers[submission, "warning"])
 
 
 def strictness(report: Outcome) -> str:
