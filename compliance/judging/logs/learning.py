@@ -27,8 +27,12 @@ def learned_by(run: Run) -> int | None:
 
     Times are not included: a copy may have a different clock, faster or slower.
     """
-    outcomes = [run.records[index].value for index in evaluations(run)[:MOST_OUTCOMES]]
-    numbers = [*_numbers(outcomes), *_numbers(_losses(run))]
+    values = [run.records[index].value for index in evaluations(run)[:MOST_OUTCOMES]]
+    for key in _LOSSES:
+        for index in run.where.get(key, ())[:MOST_LOSSES]:
+            value = run.records[index].value
+            values += [value.get(name) for name in _MEMBERS] if type(value) is dict else [value]
+    numbers = [*_numbers(values)]
     long_numbers: set[float] = set()
     # In most runs the first few numbers suffice
     for number in numbers:
@@ -39,14 +43,6 @@ def learned_by(run: Run) -> int | None:
                 # Only floats, whose hash is the same in every process
                 return hash(tuple(numbers))
     return None
-
-
-def _losses(run: Run) -> Iterator[Any]:
-    records = run.records
-    for key in _LOSSES:
-        for index in run.where.get(key, ())[:MOST_LOSSES]:
-            value = records[index].value
-            yield from [value.get(name) for name in _MEMBERS] if type(value) is dict else [value]
 
 
 def _numbers(values: Iterable[Any]) -> Iterator[float]:
