@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,19 +223,22 @@ DETECTORS = ("maskrcnn", "retinanet", "ssd")
 """Their backbones are random, too."""
 
 
-def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
-    """The task with the case's shape, and its batch."""
+def opened(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
+    """The task with the case's shape; its weights are random."""
     config = replace(find(name).reference(), **case.changes)
     config = replace(config, global_batch_size=case.size, gradient_accumulation_steps=1)
-    task = task_of(name)(config, setting, ranks)
+    # Nothing is read from this folder
+    task: Any = task_of(name)(config, replace(setting, data=Path()), ranks)
     if name in DETECTORS:
         trainer: Any = import_module(f"podium.reference_runs.benchmarks.{name}.train")
         trainer.load_backbone = lambda *_: None
+    elif hasattr(task, "start_weights"):
+        task.start_weights = lambda: None
     if name in BUILDERS:
         module, maker = BUILDERS[name]
         make = getattr(import_module(f"podium.reference_runs.benchmarks.{module}"), maker)
         task.build = lambda: make(config)
-    return task, case.batch(task, config)
+    return task
 
 
 def pinned(batch: Any) -> Any:
@@ -249,8 +253,11 @@ def attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int
 
 
 def recurrent_flops(inputs: Any, weights: Any, *_: Any, **__: Any) -> int:
-    """FLOPs of the products with each matrix of a recurrent network, at each step."""
-    return 2 * inputs[0] * inputs[1] * sum(math.prod(w) for w in weights if len(w) == 2)
+    """FLOPs of the products with each matrix of a recurrent network, at each step.
+
+    Inputs are (steps, batch, width), or packed, (steps of all sequences, width).
+    """
+    return 2 * math.prod(inputs[:-1]) * sum(math.prod(w) for w in weights if len(w) == 2)
 
 
 def grouped_flops(rows: Any, weights: Any, *_: Any, **__: Any) -> int:
@@ -279,9 +286,7 @@ def forward_flops(stepper: Stepper, batch: Any) -> int:
 def planned(name: str, case: Case, setting: Setting) -> str:
     """The GB of a step according to the plan."""
     sizes = {"global_batch_size": case.size, "gradient_accumulation_steps": 1} | case.changes
-    request = run_request(
-        name, replace(setting, device="cpu"), {key: str(value) for key, value in sizes.items()}
-    )
+    request = run_request(name, setting, {key: str(value) for key, value in sizes.items()})
     try:
         return f"{by_phase(request, 1)['step'].peak / 1e9:.1f}"
     except RunFault as error:
@@ -291,8 +296,8 @@ def planned(name: str, case: Case, setting: Setting) -> str:
 def measured(name: str, case: Case, setting: Setting, ranks: Any, steps: int) -> str:
     """One line of the table, without the plan."""
     torch.manual_seed(1)
-    task, batch = prepared(name, case, setting, ranks)
-    batch = pinned(batch)
+    task = opened(name, case, setting, ranks)
+    batch = pinned(case.batch(task, task.config))
     stepper = Stepper(task)
     stepper.model.train()
     flops = forward_flops(stepper, batch)

@@ -116,12 +116,9 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         indices = [index for name in self.key.formerly for index in run.where.get(name, ())]
         return indices or None
 
-    def as_policy(self) -> Row:
-        """The row according to the written policy; computed once."""
-        return self._policy_row
-
     @cached_property
-    def _policy_row(self) -> Row:
+    def as_policy(self) -> Row:
+        """The row according to the written policy."""
         if self.policy is None and self.policy_some is None:
             return self
         return replace(

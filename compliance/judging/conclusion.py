@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from podium.compliance.judging.discovery import Inputs
+from podium.compliance.judging.inputs.discover import SurplusFolders
 from podium.compliance.judging.inputs.round_selection import RoundRequest, rules_of
 from podium.compliance.judging.judgement import Judgement
 from podium.compliance.judging.logs.broken_rule import crashed
@@ -27,7 +28,8 @@ def conclude(
     findings = [
         finding for judgement in judgements for finding in _by_their_round(judgement, options)
     ]
-    findings += _about_folders(inputs, judgements, options.profile)
+    if inputs.misnamed or inputs.surplus != SurplusFolders():
+        findings += _about_folders(inputs, judgements, options.profile)
     for waivers in options.waivers:
         findings += Suppressions(own=waivers).about(findings)
     # Only results have facts that several rules report; loose logs do not
@@ -45,9 +47,10 @@ def conclude(
         files=[file for judgement in judgements for file in judgement.files],
         findings=findings,
         submissions=[
-            _rejected_if(judgement.submission, inputs.nested)
+            # A submission that is too deep is rejected in any case
+            _rejected(entry) if entry.path in inputs.surplus.nested else entry
             for judgement in judgements
-            if judgement.submission
+            if (entry := judgement.submission)
         ],
         results=[result for judgement in judgements for result in judgement.results],
         unjudged=sorted(path for judgement in judgements for path in judgement.unjudged),
@@ -58,10 +61,7 @@ def conclude(
     )
 
 
-def _rejected_if(entry: SubmissionEntry, nested: Collection[str]) -> SubmissionEntry:
-    """The entry of a submission; a submission that is too deep is rejected in any case."""
-    if entry.path not in nested:
-        return entry
+def _rejected(entry: SubmissionEntry) -> SubmissionEntry:
     official = entry.official_verdict and "rejected"
     return replace(entry, verdict="rejected", official_verdict=official)
 
@@ -88,22 +88,19 @@ def _about_folders(
 
     The official program is started for one submission, and checks nothing else.
     """
-    if not any(
-        (inputs.undescribed, inputs.resultless, inputs.nested, inputs.linked, inputs.misnamed)
-    ):
-        return []
     from podium.compliance.judging.submission import layout_rules
 
-    nested = [layout_rules.nested(folder) for folder in inputs.nested]
+    surplus = inputs.surplus
+    nested = [layout_rules.nested(folder) for folder in surplus.nested]
     if profile is Profile.VERIFIER:
         return nested
     logs = [
         file.display_path for judgement in judgements for file in judgement.group.files.values()
     ]
     return [
-        *(layout_rules.no_systems(folder, logs) for folder in inputs.undescribed),
-        *map(layout_rules.no_results, inputs.resultless),
+        *(layout_rules.no_systems(folder, logs) for folder in surplus.undescribed),
+        *map(layout_rules.no_results, surplus.resultless),
         *nested,
-        *map(layout_rules.linked_folder, inputs.linked),
+        *map(layout_rules.linked_folder, surplus.linked),
         *map(layout_rules.misnamed_log, inputs.misnamed),
     ]

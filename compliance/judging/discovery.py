@@ -12,12 +12,11 @@ from podium.compliance.judging.inputs.changes import Changes
 from podium.compliance.judging.inputs.discover import (
     Package,
     PathKind,
+    SurplusFolders,
     Target,
     kinds_of,
-    linked_folders,
-    nearly_submissions,
-    nested_submissions,
     submissions,
+    surplus_folders,
     targets,
 )
 from podium.compliance.judging.inputs.listing import Disk
@@ -31,39 +30,33 @@ class Inputs(msgspec.Struct, frozen=True):
     """Every file below some paths, as tasks, and the submissions among them.
 
     `tasks` are in the order of `targets`. `choices` are the rounds of the targets, then of the
-    `packages`. `packages` are the submissions, or some of their results. `undescribed` and
-    `resultless` are folders that would be submissions if they had `systems` or `results`. `nested`
-    are submissions that are too deep. `linked` are links to folders next to submissions. `misnamed`
-    are logs next to loose logs that are not checked. `unchanged` describes the files that are left
-    out because they have not changed.
+    `packages`. `packages` are the submissions, or some of their results; `disks` are the listings
+    of their folders, by root. `surplus` are folders that
+    are not checked as submissions. `misnamed` are logs next to loose logs that are not checked.
+    `unchanged` describes the files that are left out because they have not changed.
     """
 
     targets: Sequence[Target]
     tasks: Sequence[Task]
     packages: Sequence[Package]
+    disks: Mapping[Path, Disk]
     choices: Sequence[Choice]
-    undescribed: Sequence[str]
-    resultless: Sequence[str]
-    nested: Sequence[str]
-    linked: Sequence[str]
+    surplus: SurplusFolders
     misnamed: Sequence[str] = ()
     unchanged: str = ""
 
     @property
     def not_judged(self) -> str:
         """The parts of a complete check that the paths leave out; may be empty."""
-        return "; ".join(filter(None, (self.unchanged, self._of_submissions)))
-
-    @property
-    def _of_submissions(self) -> str:
+        parts = [self.unchanged] if self.unchanged else []
         if any(package.scope for package in self.packages):
-            return (
+            parts.append(
                 "the rest of the submission: its tree, other results, code and documents, names "
                 "and secrets"
             )
-        if not self.packages and len(self.targets) > 1:
-            return "results: number of runs, seeds, settings, systems and convergence"
-        return ""
+        elif not self.packages and len(self.targets) > 1:
+            parts.append("results: number of runs, seeds, settings, systems and convergence")
+        return "; ".join(parts)
 
 
 class JudgedFiles(msgspec.Struct, frozen=True):
@@ -114,19 +107,17 @@ def discover(
         # Not strict: the choices of the packages follow
         for target, choice in zip(files, choices, strict=False)
     ]
-    folders = any(content.kind in (PathKind.LOOSE, PathKind.ROUND) for content in contents.values())
-    loose_files = (
-        [file for file in files if not (file.submission or file.from_stdin)] if folders else []
-    )
+    misnamed: Sequence[str] = ()
+    if any(content.kind in (PathKind.LOOSE, PathKind.ROUND) for content in contents.values()):
+        loose_files = [file for file in files if not (file.submission or file.from_stdin)]
+        misnamed = misnamed_beside(loose_files)
     return Inputs(
         targets=files,
         tasks=tasks,
         packages=packages,
+        disks=disks,
         choices=choices,
-        undescribed=nearly_submissions(contents, "systems"),
-        resultless=nearly_submissions(contents, "results"),
-        nested=nested_submissions(contents),
-        linked=linked_folders(contents),
-        misnamed=misnamed_beside(loose_files),
+        surplus=surplus_folders(contents),
+        misnamed=misnamed,
         unchanged=unchanged,
     )

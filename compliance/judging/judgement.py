@@ -10,6 +10,7 @@ import msgspec
 
 from podium.compliance.judging.files import FileVerdict
 from podium.compliance.judging.inputs.discover import Package
+from podium.compliance.judging.inputs.listing import Disk
 from podium.compliance.judging.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.reporting.data import FileEntry, ResultEntry, SubmissionEntry
 from podium.rules.finding import Finding
@@ -49,11 +50,12 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     `plugins` are the findings of plug-ins in each log, by the path that a report shows.
     `name_rounds`: files have different rounds, and name them. `comparators` compare each submission
-    with something outside the paths. `contents` returns the contents of a submission's files from
-    an earlier check, by its root.
+    with something outside the paths. `disks` are the listings of submissions, by root. `contents`
+    returns the contents of a submission's files from an earlier check, by its root.
     """
 
     plugins: Mapping[str, Sequence[Finding]] = {}
     name_rounds: bool = False
     comparators: Sequence[Comparator] = ()
+    disks: Mapping[Path, Disk] = {}
     contents: Callable[[Path], Memory | None] | None = None

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.conclusion import conclude
 from podium.compliance.judging.discovery import Inputs, JudgedFiles, discover
-from podium.compliance.judging.files import FileVerdict, LogCollector, engine_for, judge_files
+from podium.compliance.judging.files import FileVerdict, LogCollector, Task, engine_for, judge_files
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.round_selection import several
@@ -69,6 +69,7 @@ def check_inputs(
         plugins=plugins.findings,
         name_rounds=several(inputs.choices),
         comparators=comparators,
+        disks=inputs.disks,
         contents=None if memory is None else memory.contents,
     )
     groups = judge_logs(inputs, options, progress, known_verdicts=known or {}, taking=taking)
@@ -108,12 +109,16 @@ def judge_logs(
     process, packages are checked last, because alternating between logs and packages would evict
     code from the processor's caches. Files without a package come last.
     """
-    homes = _Homes(inputs.packages)
+    packages_of: dict[str, list[Package]] = {}
+    for part in inputs.packages:
+        packages_of.setdefault(str(part.root), []).append(part)
     groups: dict[Package | None, dict[str, FileVerdict]] = {
         package: {} for package in inputs.packages
     }
     groups[None] = {}
-    home = {task.path: homes.of(task.path, task.submission) for task in inputs.tasks}
+    home = {
+        task.path: _home_of(task, packages_of.get(task.submission, ())) for task in inputs.tasks
+    }
     for path in known_verdicts.keys() & home.keys():
         groups[home[path]][path] = known_verdicts[path]
     tasks = [task for task in inputs.tasks if task.path not in known_verdicts]
@@ -137,17 +142,9 @@ def judge_logs(
             yield FileGroup(package, files)
 
 
-class _Homes:
-    """Maps files to packages, of which several may be parts of one submission."""
-
-    def __init__(self, packages: Sequence[Package]) -> None:
-        self._of_root: dict[str, list[Package]] = {}
-        for package in packages:
-            self._of_root.setdefault(str(package.root), []).append(package)
-
-    def of(self, path: str, submission: str) -> Package | None:
-        """The package that checks a file of a submission, or None."""
-        for package in self._of_root.get(submission, ()):
-            if not package.scope or holds(package.scope, os.path.relpath(path, submission)):
-                return package
-        return None
+def _home_of(task: Task, packages: Sequence[Package]) -> Package | None:
+    """The package that checks a file, among the parts of its submission that are checked."""
+    for package in packages:
+        if not package.scope or holds(package.scope, os.path.relpath(task.path, task.submission)):
+            return package
+    return None

@@ -21,7 +21,6 @@ from podium.compliance.reporting.data import (
     FileEntry,
     ResultEntry,
     SubmissionEntry,
-    Verdict,
     fails,
     verdict_of,
     verdict_word,
@@ -41,35 +40,32 @@ def judge_submissions(
 
     Findings about a submission that depend on a later submission are added at the end.
     """
-    rounds: dict[str, RoundState] = {}
-    judged = [*_judged(groups, options, surroundings, rounds)]
-    later_findings: dict[str, list[Finding]] = {}
-    for state in rounds.values():
-        later_findings.update(state.seen.later)
-    return [_with_later(judgement, later_findings, strict=options.strict) for judgement in judged]
-
-
-def _judged(
-    groups: Iterable[FileGroup],
-    options: Options,
-    surroundings: Surroundings,
-    rounds: dict[str, RoundState],
-) -> Iterator[Judgement]:
     request = RoundRequest(options.usage, options.round)
+    # Copies of runs are searched among the submissions of one round
+    rounds: dict[str, RoundState] = {}
+    judged: list[Judgement] = []
     for group in groups:
         package, logs = group.package, _LogReports(group, options, surroundings)
         if package is None:
-            yield logs.judgement({})
+            judged.append(logs.judgement({}))
             continue
         rules = request.choose(package.root).rules
         try:
-            # Copies of runs are searched among the submissions of one round
-            state = rounds.get(rules.title) or _new_round(surroundings)
-            rounds[rules.title] = state
+            if rules.title not in rounds:
+                from podium.compliance.judging.submission.judge import RoundState
+
+                comparators, contents = surroundings.comparators, surroundings.contents
+                rounds[rules.title] = RoundState(comparators=comparators, contents=contents)
             context = JudgingContext(rules, options.profile)
-            yield _judge_package(group, package, context, state, logs)
+            judged.append(_judge_package(group, package, context, rounds[rules.title], logs))
         except Exception as error:
-            yield _failed(package, logs.judgement({}), error)
+            judged.append(_failed(package, logs.judgement({}), error))
+    later_findings: dict[str, list[Finding]] = {}
+    for state in rounds.values():
+        later_findings.update(state.seen.later)
+    if not later_findings:
+        return judged
+    return [_with_later(judgement, later_findings, strict=options.strict) for judgement in judged]
 
 
 def _with_later(
@@ -85,7 +81,7 @@ def _with_later(
     return replace(
         judgement,
         findings=findings,
-        submission=replace(entry, verdict=_verdict(findings, strict=strict)),
+        submission=replace(entry, verdict=verdict_of(_own(findings), strict=strict)),
         results=_with_errors(judgement.results, added),
     )
 
@@ -105,12 +101,6 @@ def _with_errors(
         else result
         for result in results
     ]
-
-
-def _new_round(surroundings: Surroundings) -> RoundState:
-    from podium.compliance.judging.submission.judge import RoundState
-
-    return RoundState(comparators=surroundings.comparators, contents=surroundings.contents)
 
 
 def _failed(package: Package, files: Judgement, error: Exception) -> Judgement:
@@ -136,7 +126,7 @@ def _judge_package(
     from podium.compliance.judging.results.summary import result_entry
     from podium.compliance.judging.submission.judge import judge_submission
 
-    tree = scan(package, context.rules)
+    tree = scan(package, context.rules, logs.surroundings.disks.get(package.root))
     verdicts = {
         os.path.relpath(path, package.root): file.verdict
         for path, file in group.files.items()
@@ -167,17 +157,14 @@ def _judge_package(
 def _entry(
     tree: Tree, findings: Sequence[Finding], context: JudgingContext, *, strict: bool
 ) -> SubmissionEntry:
-    rejected = any(finding.official for finding in _own(findings))
+    own_findings = _own(findings)
+    rejected = any(finding.official for finding in own_findings)
     return SubmissionEntry(
         submitter=tree.submitter,
         path=tree.package.display_path or ".",
-        verdict=_verdict(findings, strict=strict),
+        verdict=verdict_of(own_findings, strict=strict),
         official_verdict=verdict_word(rejected) if context.rules.verified else None,
     )
-
-
-def _verdict(findings: Iterable[Finding], *, strict: bool) -> Verdict:
-    return verdict_of(_own(findings), strict=strict)
 
 
 def _own(findings: Iterable[Finding]) -> list[Finding]:
@@ -233,6 +220,8 @@ class _LogReports:
 
     def __init__(self, group: FileGroup, options: Options, surroundings: Surroundings) -> None:
         self.group, self.options, self.surroundings = group, options, surroundings
+        # The user's waivers also apply to rules of podium.toml
+        self.suppressions = Suppressions(options.waivers)
 
     def judgement(
         self, standings: Mapping[str, Standing], marked: Mapping[str, LogVerdict] | None = None
@@ -242,7 +231,10 @@ class _LogReports:
         for file in self.group.files.values():
             path = file.display_path
             verdict = (marked or {}).get(path) or self._waived(file.verdict)
-            extra = [*self._mark(verdict.extra), *self.surroundings.plugins.get(path, ())]
+            extra = [
+                *self.suppressions.mark(verdict.extra),
+                *self.surroundings.plugins.get(path, ()),
+            ]
             files.append(self._entry(file, [*verdict.findings, *extra]))
             findings += self._findings(file, verdict, extra, standings.get(path, COUNTED))
         return Judgement(self.group, files=files, findings=findings)
@@ -250,13 +242,7 @@ class _LogReports:
     def _waived(self, verdict: LogVerdict) -> LogVerdict:
         if not self.options.waivers:
             return verdict
-        return replace(verdict, findings=self._mark(verdict.findings))
-
-    def _mark(self, findings: list[Finding]) -> list[Finding]:
-        """The findings with the user's waivers, which also apply to rules of podium.toml."""
-        if not findings or not self.options.waivers:
-            return findings
-        return Suppressions(self.options.waivers).mark(findings)
+        return replace(verdict, findings=self.suppressions.mark(verdict.findings))
 
     def _entry(self, file: FileVerdict, findings: list[Finding]) -> FileEntry:
         verdict, official = file.verdict, self._official(file)

@@ -7,7 +7,7 @@ structs. Importing pydantic takes longer than judging a log, so no command waits
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -196,11 +196,6 @@ def fails(findings: Iterable[Finding], *, strict: bool) -> bool:
     """Whether any finding that is not waived rejects; `strict`: warnings reject, too."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     return any(finding.severity in failing and not finding.waived for finding in findings)
-
-
-def counted_findings(report: Outcome) -> Iterator[Finding]:
-    """The findings that are counted by severity: neither waived nor consequences."""
-    return (finding for finding in report.findings if not finding.waived and not finding.caused_by)
 
 
 def counts_of(findings: Iterable[Finding]) -> Counts:

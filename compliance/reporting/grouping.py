@@ -77,6 +77,8 @@ def groups_of(report: Outcome, one_message: OneMessage = lambda _: False) -> lis
     `one_message` is called if messages of one rule and key differ. If it returns false, only
     messages that differ in values are in one group.
     """
+    if not report.findings:
+        return []
     home = homes(report)
     independent, following = _split(report.findings, home)
     by_cause: dict[tuple[Any, ...], list[Finding]] = {}
@@ -142,17 +144,14 @@ def homes(report: Outcome) -> Callable[[str], str]:
             return path
         folder = path.rpartition("/")[0]
         if folder not in cache:
-            cache[folder] = next((parent for parent in _above(folder) if parent in folders), root)
+            parent = folder
+            # From the inside out
+            while parent and parent not in folders:
+                parent = parent.rpartition("/")[0]
+            cache[folder] = parent or root
         return cache[folder]
 
     return home
-
-
-def _above(folder: str) -> Iterator[str]:
-    """A folder and its parents, from the inside out."""
-    while folder:
-        yield folder
-        folder = folder.rpartition("/")[0]
 
 
 # --- consequences -----------------------------------------------------------------------

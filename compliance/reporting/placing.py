@@ -38,7 +38,16 @@ def based(report: Outcome, paths: Sequence[Path], root: str) -> Outcome:
     folder = ""
     if len(paths) == 1:
         folder = str(paths[0] if paths[0].is_dir() else paths[0].parent)
-    return replace(report, base=_seen(folder, root))
+    if root == os.getcwd() and not os.path.isabs(folder):
+        # As the user wrote it, with `..` and links
+        return replace(report, base="" if folder == "." else folder)
+    # Only the file system knows the target of `..` after a link
+    absolute = os.path.realpath(folder) if ".." in Path(folder).parts else os.path.abspath(folder)
+    relative = _in_root(absolute, root)
+    if relative == absolute:
+        relative = _in_root(os.path.realpath(folder), os.path.realpath(root))
+    base = absolute if os.path.isabs(relative) else relative
+    return replace(report, base="" if base == "." else base)
 
 
 def placed(report: Outcome, root: str, *, existing: bool = False) -> Outcome:
@@ -79,19 +88,6 @@ def joined(base: str, path: str) -> str:
     if not base or path.startswith("/") or is_url(path) or path == STDIN:
         return path
     return base if path in ("", ".") else f"{base.rstrip('/')}/{path}"
-
-
-def _seen(folder: str, root: str) -> str:
-    """A folder relative to another; empty if both are the same."""
-    if root == os.getcwd() and not os.path.isabs(folder):
-        # As the user wrote it, with `..` and links
-        return "" if folder == "." else folder
-    # Only the file system knows the target of `..` after a link
-    absolute = os.path.realpath(folder) if ".." in Path(folder).parts else os.path.abspath(folder)
-    relative = _in_root(absolute, root)
-    if relative == absolute:
-        relative = _in_root(os.path.realpath(folder), os.path.realpath(root))
-    return "" if relative == "." else relative if not os.path.isabs(relative) else absolute
 
 
 def _in_root(path: str, root: str) -> str:

@@ -183,7 +183,7 @@ def _what_changed(old_line: Line, line: Line, stated: bool) -> tuple[str, str]:
 def _parts(line: Line) -> dict[str, str]:
     if isinstance(line, WholeLogRule):
         return {"text": line.text, "by": f"by {line.stated_by}"}
-    policy = line.as_policy()
+    policy = line.as_policy
     parts = {"each": cell(line), "times": times_text(line.times), "by": _by(line)}
     if line.policy is not None:
         parts["policy"] = f"[policy: {cell(policy)}]"

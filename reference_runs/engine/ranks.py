@@ -196,6 +196,11 @@ def _use_repeatable_kernels() -> None:
     # Warnings only: an error would end benchmarks whose kernels have no deterministic form
     torch.use_deterministic_algorithms(True, warn_only=True)
     warnings.filterwarnings("ignore", ".*does not have a deterministic implementation")
+    if torch.cuda.is_available():
+        # As long as these are warnings, the fast kernels of attention do not fix their order
+        torch.backends.cuda.enable_flash_sdp(enabled=False)
+        torch.backends.cuda.enable_mem_efficient_sdp(enabled=False)
+        torch.backends.cuda.enable_cudnn_sdp(enabled=False)
 
 
 @contextmanager

@@ -27,7 +27,8 @@ from podium.reference_runs.profiling.counts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SILENT = ("aten::_local_scalar_dense", "aten::lift_fresh", "aten::detach")
+_SILENT = ("aten::_local_scalar_dense", "aten::lift_fresh", "aten::detach", "aten::_pin_memory")
+"""Operators without work on a device."""
 _MARKS = "profiler::"
 
 KEPT_VALUES = 1 << 22
@@ -42,6 +43,8 @@ class Shape:
     strides: tuple[int, ...]
     type: torch.dtype
     values: torch.Tensor | None = field(default=None, compare=False, repr=False)
+    host: bool = False
+    """Whether the tensor was in the memory of the host, such as a batch before it is copied."""
 
     def __str__(self) -> str:
         text = f"{str(self.type).removeprefix('torch.')}[{','.join(map(str, self.sides))}]"
@@ -50,7 +53,13 @@ class Shape:
         return text
 
     def made(self, place: TensorPlace) -> torch.Tensor:
-        """Such a tensor on a device: with the recorded integers, else numbers between 0 and 1."""
+        """Such a tensor on a device: with the recorded integers, else numbers between 0 and 1.
+
+        A tensor of the host stays there, pinned if the device is a GPU.
+        """
+        if self.host and place.device.type != "cpu":
+            made = self.made(place._replace(device=torch.device("cpu")))
+            return made.pin_memory() if place.device.type == "cuda" else made
         size = 1 + sum((n - 1) * step for n, step in zip(self.sides, self.strides, strict=True))
         if self.values is not None:
             return self.values.to(place.device, copy=True)
@@ -181,6 +190,7 @@ def _shaped(value: Any) -> Any:
         tuple(value.stride()),
         value.dtype,
         value.detach().clone() if keeps else None,
+        host=value.device.type == "cpu" and not fake,
     )
 
 

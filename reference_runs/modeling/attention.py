@@ -55,6 +55,11 @@ def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, scale: float | None =
     The products of queries and keys are multiplied by the scale, by default 1/√E. Values may be
     narrower than keys.
     """
+    # GPUs have no kernel for single precision in which heads share keys: torch would materialize
+    # the scores of all pairs of positions
+    single = q_BHLE.dtype is torch.float32 and not torch.is_autocast_enabled("cuda")
+    if single and q_BHLE.device.type == "cuda":
+        k_BKLE, v_BKLE = (for_each_head(x, q_BHLE.shape[1]) for x in (k_BKLE, v_BKLE))
     width, missing = v_BKLE.shape[-1], k_BKLE.shape[-1] - v_BKLE.shape[-1]
     # On CPUs torch materializes the scores of all pairs of positions if these widths differ
     if missing and v_BKLE.device.type == "cpu":
@@ -63,6 +68,12 @@ def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, scale: float | None =
         q_BHLE, k_BKLE, v_BKLE, is_causal=True, scale=scale, enable_gqa=True
     )
     return y_BHLE[..., :width]
+
+
+def for_each_head(x_BKLE: Tensor, heads: int) -> Tensor:
+    """Repeat keys or values for the query heads that share them, (B, H, L, E)."""
+    shared = heads // x_BKLE.shape[1]
+    return x_BKLE.repeat_interleave(shared, dim=1) if shared > 1 else x_BKLE
 
 
 def split_heads(x_BLD: Tensor, size: int) -> Tensor:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from podium.reference_runs.planning.accelerator_types import accelerator_types
 from podium.reference_runs.planning.fake_step import fake_step
 from podium.reference_runs.planning.timeline import Timeline
 
@@ -115,7 +117,7 @@ def _of_few(
             )
         line.note(_tensors(micro[0]))
         begins: dict[Phase, int] = {}
-        with line, line.resizes():
+        with line, line.resizes(), _types(request.setting.device):
             stepper.first_update(micro)
             state = line.note(_state(stepper.optimizers))
             kept = _kept(line.changes, {**held, "optimizer": state})
@@ -145,6 +147,11 @@ def _kept(changes: Sequence[SizeChange], held: Mapping[str, Iterable[int]]) -> M
         largest[storage] = max(size, largest.get(storage, 0))
     sizes = {name: sum(largest[number] for number in {*held.get(name, ())}) for name in KEPT}
     return Memory(**sizes, buffers=0, activations=0, is_bound=True)
+
+
+def _types(device: str) -> AbstractContextManager[object]:
+    """The types of a run: a plan without a device is one for accelerators."""
+    return nullcontext() if device == "cpu" else accelerator_types()
 
 
 def _tensors(batch: Any) -> Iterator[Tensor]:

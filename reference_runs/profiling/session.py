@@ -91,6 +91,7 @@ def _levels(
     kernels = recording.found
     made.bare()
     device = made.stepper.task.device
+    peak_memory = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     roof = measured_roof(device, profile.precision)
     roofs = measured_roofs(made, counter, _step_ms(profile)) if wanted.roofs else None
     yield replace(
@@ -102,7 +103,7 @@ def _levels(
         timeline=timeline_of(kernels),
         roof=roof,
         roofs=roofs,
-        peak_memory=torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None,
+        peak_memory=peak_memory,
         complete=True,
     )
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from podium.reference_runs.profiling.traces.text import collective_lines, launch_lines, path_lines
+from podium.reference_runs.profiling.traces.names import kernel_names
+from podium.reference_runs.profiling.traces.text import (
+    collective_lines,
+    launch_lines,
+    path_lines,
+    prefixed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -137,7 +143,9 @@ def trace_lines(profile: Profile) -> Iterator[str]:
         yield ""
     # Without a device the path is the sequence of the parts
     if profile.launches:
-        yield from path_lines("critical path (ms)", profile.critical, profile.path)
+        yield from path_lines(
+            "critical path (ms): other work delays nothing", profile.critical, profile.path
+        )
         yield ""
         yield from launch_lines(profile.launches)
         yield ""
@@ -155,9 +163,10 @@ def operator_lines(operators: Sequence[Operator]) -> Iterator[str]:
         roof = "" if operator.roofline is None else f"{operator.roofline:.0%}"
         name = _cut(f"{operator.name} {_where(operator)}", 41)
         yield f"  {name:<42}{operator.ms:>8.3f}{operator.calls:>7.0f}{intensity:>9}{roof:>7}"
+        kernels = kernel_names((kernel.name for kernel in operator.kernels[:2]), 39)
         for kernel in operator.kernels[:2]:
             if kernel.name != operator.name and kernel.ms > operator.ms / 10:
-                yield f"    {_cut(kernel.name, 39):<40}{kernel.ms:>8.3f}{kernel.calls:>7.0f}"
+                yield f"    {kernels[kernel.name]:<40}{kernel.ms:>8.3f}{kernel.calls:>7.0f}"
 
 
 def _where(operator: Operator) -> str:
@@ -169,15 +178,6 @@ def _where(operator: Operator) -> str:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
-
-
-def prefixed(value: float, unit: str) -> str:
-    """A value with a decimal prefix before its unit."""
-    factor, prefix = next((choice for choice in PREFIXES if value >= choice[0]), PREFIXES[-1])
-    return f"{value / factor:.4g} {prefix}{unit}"
 
 
 def roofs_lines(roofs: Roofs) -> list[str]:
@@ -195,8 +195,10 @@ def roofs_lines(roofs: Roofs) -> list[str]:
             f"{limit.ms / roofs.step_ms:>8.1%}"
         )
     share = roofs.least_ms / roofs.step_ms
-    lines.append(
-        f"{roofs.binds} binds: at least {roofs.least_ms:.4g} ms of the {roofs.step_ms:.4g} ms"
-        f" of a step ({share:.0%})"
-    )
+    least = f"{roofs.binds} binds: at least {roofs.least_ms:.4g} ms"
+    if share > 1:
+        lines.append(f"{least} at this rate, but a step takes {roofs.step_ms:.4g} ms;")
+        lines.append("other work on the machine slowed the measurement of the rate")
+    else:
+        lines.append(f"{least} of the {roofs.step_ms:.4g} ms of a step ({share:.0%})")
     return lines

@@ -76,11 +76,9 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
         return
     width = batch / prod(factors)
     expected = _data_parallel(run) if [*counts] == _DISCLOSED else None
-    product = f"{' * '.join(counts)} (= {show(prod(factors))})"
-    requirement = (
-        f"a whole multiple of {product}" if expected is None else f"{show(expected)} * {product}"
-    )
     if (width < 1 or not near_whole(width)) if expected is None else width != expected:
+        factor = "a whole multiple of" if expected is None else f"{show(expected)} *"
+        requirement = f"{factor} {' * '.join(counts)} (= {show(prod(factors))})"
         yield Violation(
             run.where["global_batch_size"][0],
             f"global_batch_size is {show(batch)}; must be {requirement}",
@@ -90,13 +88,10 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
         )
 
 
-def _parts(run: Run) -> Iterator[k.Key]:
+def _parts(run: Run) -> list[k.Key]:
     """The factors of the global batch in a log: the batch of a device, accumulation steps."""
-    device = next((key for key in DEVICE_BATCHES if key.name in run.where), None)
-    if device is not None:
-        yield device
-    if "gradient_accumulation_steps" in run.where:
-        yield k.GRADIENT_ACCUMULATION_STEPS
+    devices = [key for key in DEVICE_BATCHES if key.name in run.where][:1]
+    return [key for key in (*devices, k.GRADIENT_ACCUMULATION_STEPS) if key.name in run.where]
 
 
 def _data_parallel(run: Run) -> float | None:

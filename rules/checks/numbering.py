@@ -140,9 +140,9 @@ def counts_steps(run: Run, context: Context) -> Iterator[Violation]:
     # No schedule covers positions below this one
     minimum = UNIT_SLIP * dues[0].interval
     in_samples = [point * batch for point in points]
-    if not minimum <= in_samples[-1] < math.inf or schedule.judge(in_samples, batch):
+    if not minimum <= in_samples[-1] < math.inf or not schedule.fits(in_samples, batch):
         return
-    if points[-1] >= minimum and not schedule.judge(points, batch):
+    if points[-1] >= minimum and schedule.fits(points, batch):
         return
     yield Violation(
         indices[0],

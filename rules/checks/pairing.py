@@ -297,7 +297,9 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
         return
     # In the unit of the evaluation: run_stop may state several
     final = position(run.records[stops[0]], point[:1])
-    if final is not None and abs(final[1] - point[1]) > _a_batch(run, point[0]):
+    # Positions that count samples may differ by a batch
+    batch = run.number("global_batch_size") if point[0] == "samples_count" else None
+    if final is not None and abs(final[1] - point[1]) > (batch or 0.0):
         expected = show(point[1])
         yield Violation(
             stops[0],
@@ -307,11 +309,6 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
             final[1],
             "log in run_stop the position of the evaluation that ended the run",
         )
-
-
-def _a_batch(run: Run, unit: str) -> float:
-    """The number of samples in a batch if positions count samples; 0 for other units."""
-    return (run.number("global_batch_size") or 0.0) if unit == "samples_count" else 0.0
 
 
 CHECKS = (

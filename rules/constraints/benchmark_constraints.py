@@ -81,17 +81,13 @@ class rounded(Constraint, frozen=True):
     def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run)
         # Allows for the rounding error of the formula itself
-        return bool(abs(value - bound) <= self._within + 1e-9 * abs(bound))
-
-    @property
-    def _within(self) -> float:
-        return 0.5 / 10.0**self.digits
+        return bool(abs(value - bound) <= 0.5 / 10.0**self.digits + 1e-9 * abs(bound))
 
     def text(self) -> str:
         return f"{self.bound.text}, {self._tolerance()}"
 
     def _tolerance(self) -> str:
-        return f"rounded to {self.digits} decimals (within {self._within:g})"
+        return f"rounded to {self.digits} decimals (within {0.5 / 10.0**self.digits:g})"
 
     def expected(self, run: Run | None) -> str:
         return f"{worked_out(self.bound, run)}, {self._tolerance()}"

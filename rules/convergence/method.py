@@ -31,11 +31,6 @@ class Reference(msgspec.Struct, frozen=True):
     ids: tuple[str, ...]
 
     @property
-    def interpolated(self) -> bool:
-        """Whether the reference has no runs at this batch size."""
-        return len(self.ids) > 1
-
-    @property
     def maximum_speedup(self) -> float:
         """The factor by which a submission may converge faster than this reference."""
         return maximum_speedup(self.mean, self.minimum)
@@ -45,20 +40,24 @@ class ConvergenceMethod(msgspec.Struct, frozen=True):
     """One method: its statistics, its pruning and its allowance.
 
     `mean(values, drop)` is the trimmed mean; `deviation(values, drop)` the spread of a point;
-    `minimum(mean, spread, references, submitted)` the lowest accepted mean; `submitted(needed,
-    drop)` the number of runs of a submission that the test counts; `prune` selects the references
-    to use; `allowance(rules)` is the amount by which a mean may fall short, from the benchmark's
-    rules; `unfinished` replaces the value of a run that did not converge.
+    `minimum(mean, spread, references, submitted)` the lowest accepted mean; `uncounted` the number
+    of runs at each end that the test does not count, None for those that the score drops; `prune`
+    selects the references to use; `allowance(rules)` is the amount by which a mean may fall short,
+    from the benchmark's rules; `unfinished` replaces the value of a run that did not converge.
     """
 
     name: str
     mean: Callable[[Sequence[float], int], float]
     deviation: Callable[[Sequence[float], int], float]
     minimum: Callable[[float, float, int, int], float]
-    submitted: Callable[[int, int], int]
+    uncounted: int | None
     prune: Callable[[list[Reference]], list[Reference]]
     allowance: Callable[[ConvergenceRules], float]
     unfinished: float
+
+    def submitted(self, needed: int, dropped: int) -> int:
+        """The number of runs of a submission that the test counts."""
+        return needed - 2 * (dropped if self.uncounted is None else self.uncounted)
 
 
 class References(msgspec.Struct, frozen=True, dict=True):
@@ -112,15 +111,13 @@ def references_of(
 ) -> References:
     """The references of points; a result needs `needed` runs and drops `dropped` at each end."""
     ordered = sorted(points, key=lambda point: point.batch_size)
-    references = [_reference(way, point, needed, dropped) for point in ordered]
+    submitted, references = way.submitted(needed, dropped), []
+    for point in ordered:
+        mean = way.mean(point.to_converge, dropped)
+        spread = way.deviation(point.to_converge, dropped)
+        count = len(point.to_converge) - 2 * dropped
+        minimum = way.minimum(mean, spread, count, submitted)
+        references.append(Reference(point.batch_size, mean, spread, minimum, count, (point.id,)))
     # Pruning begins with the fastest reference, so there must be one
     used = way.prune(references) if references else []
     return References(way, needed, dropped, tuple(references), tuple(used))
-
-
-def _reference(way: ConvergenceMethod, point: Point, needed: int, dropped: int) -> Reference:
-    mean = way.mean(point.to_converge, dropped)
-    spread = way.deviation(point.to_converge, dropped)
-    count = len(point.to_converge) - 2 * dropped
-    minimum = way.minimum(mean, spread, count, way.submitted(needed, dropped))
-    return Reference(point.batch_size, mean, spread, minimum, count, (point.id,))

@@ -31,17 +31,12 @@ def hull(references: list[Reference]) -> list[Reference]:
     return [references[index] for index in lower_hull(pairs)]
 
 
-def kept_runs(needed: int, drop: int) -> int:
-    """The number of runs of a submission that its score keeps."""
-    return needed - 2 * drop
-
-
 POLICY = ConvergenceMethod(
     "policy",
     mean=olympic_mean,
     deviation=trimmed_deviation,
     minimum=minimum_mean,
-    submitted=kept_runs,
+    uncounted=None,
     prune=hull,
     allowance=attrgetter("allowance"),
     # Slower than any run, so it is dropped as the slowest

@@ -28,7 +28,9 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
         size = run.number("train_batch_size")
     reading = Reading(size, benchmark)
     definition = rules.benchmark(benchmark or "")
-    gathers, targets = _targets(rules, benchmark)
+    # The benchmark as it is named: an older name has no targets
+    named = rules.benchmarks.get(benchmark or "")
+    gathers, targets = ("", ()) if named is None else (named.gathers, named.targets)
     order = (gathers or definition.convergence.position, *_POSITIONS)
     if gathers:
         run = _gathered(run, gathers)
@@ -49,7 +51,8 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
         reading.to_converge = in_train_samples(run)
     elif point is not None:
         schedule = rules.limits.evaluates.get(definition.name)
-        first = _first_evaluation(run, order)
+        evaluation = run.first("eval_accuracy")
+        first = None if evaluation is None else _position(evaluation, order)
         reading.to_converge = in_unit(point, first, run, size, definition.convergence, schedule)
     return reading
 
@@ -78,12 +81,6 @@ def _gathered(run: Run, gathers: str) -> Run:
     except CannotJudge:
         run = Run(run.records, run.line_of)
     return run
-
-
-def _targets(rules: Round, benchmark: str | None) -> tuple[str, tuple[Row, ...]]:
-    """The member by which a benchmark gathers its metrics, or ""; its rows with a target."""
-    definition = rules.benchmarks.get(benchmark or "")
-    return ("", ()) if definition is None else (definition.gathers, definition.targets)
 
 
 def _passed(
@@ -142,8 +139,3 @@ def _position(record: Record, order: tuple[str, ...]) -> float | None:
             # The official verifier keeps this number of decimals of an epoch
             return round(number, 3)
     return None
-
-
-def _first_evaluation(run: Run, order: tuple[str, ...]) -> float | None:
-    first = run.first("eval_accuracy")
-    return None if first is None else _position(first, order)

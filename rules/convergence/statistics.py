@@ -122,13 +122,11 @@ def lower_hull(points: Sequence[tuple[float, float]]) -> list[int]:
         # Of equal batch sizes the fastest is first in the order, and stays
         if hull and points[hull[-1]][0] == points[index][0]:
             continue
-        while len(hull) > 1 and _above(points[hull[-2]], points[hull[-1]], points[index]):
+        while len(hull) > 1:
+            batch_size, value = points[hull[-1]]
+            is_above = value > interpolate(batch_size, points[hull[-2]], points[index])
+            if not is_above:
+                break
             hull.pop()
         hull.append(index)
     return hull
-
-
-def _above(
-    low: tuple[float, float], middle: tuple[float, float], high: tuple[float, float]
-) -> bool:
-    return middle[1] > interpolate(middle[0], low, high)

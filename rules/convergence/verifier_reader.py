@@ -43,8 +43,17 @@ class _Crash(Exception):
 def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
     """Batch size and convergence of a run; `train_samples` is a flag that bert results may use."""
     reader = _Reader(rules, train_samples)
+    # The verifier searches for words in the text of a line: a key such as `target_eval_accuracy`,
+    # or a value that contains a word, matches as well
+    words_of = dict(_mentions(run.records))
     try:
-        reader.take_all(run)
+        for index in sorted({*words_of, *run.where.get("run_stop", ())}):
+            record = run.records[index]
+            if index in words_of:
+                reader.take(record, words_of[index])
+            # Each run_stop replaces the status of the one before
+            if record.key == "run_stop":
+                reader.stop(record)
         return reader.reading()
     except _Crash as crash:
         size = reader.batch_size
@@ -56,7 +65,13 @@ def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
 def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
     """(index, words) of each record with one of the words in its key, value or metadata."""
     for first in range(0, len(records), _CHUNK):
-        text = _lines(records[first : first + _CHUNK])
+        chunk = records[first : first + _CHUNK]
+        rows = [(record.key, record.value, record.metadata) for record in chunk]
+        try:
+            text = _encoder.encode_lines(rows)
+        # Half a surrogate pair, which UTF-8 cannot encode; a null metric in a derived record
+        except (UnicodeEncodeError, TypeError):
+            text = b"".join(b"%s\n" % _line(row) for row in rows)
         index, end = first, -1
         for _, position, _ in _find(text):
             if position < end:
@@ -67,16 +82,6 @@ def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
             line = text[start:end]
             # Matches do not overlap, but words may: search for each of them
             yield index, sum({bit for word, bit in _WORDS if word in line})
-
-
-def _lines(records: Sequence[Record]) -> bytes:
-    """The key, value and metadata of each record, one record on a line."""
-    rows = [(record.key, record.value, record.metadata) for record in records]
-    try:
-        return _encoder.encode_lines(rows)
-    # Half a surrogate pair, which UTF-8 cannot encode; a null metric in a derived record
-    except (UnicodeEncodeError, TypeError):
-        return b"".join(b"%s\n" % _line(row) for row in rows)
 
 
 def _line(row: tuple[Any, ...]) -> bytes:
@@ -99,20 +104,6 @@ class _Reader:
         self.converged = False
         self.checkpoints: dict[Any, dict[Any, Any]] = {}
 
-    def take_all(self, run: Run) -> None:
-        """Read the records in file order; the verifier searches for words in the text of a line.
-
-        A key such as `target_eval_accuracy`, or a value that contains a word, matches as well.
-        """
-        words_of = dict(_mentions(run.records))
-        for index in sorted({*words_of, *run.where.get("run_stop", ())}):
-            record = run.records[index]
-            if index in words_of:
-                self.take(record, words_of[index])
-            # Each run_stop replaces the status of the one before
-            if record.key == "run_stop":
-                self.stop(record)
-
     def take(self, record: Record, words: int) -> None:
         """Read a record that mentions one of the words, in the order of the verifier's tests."""
         if words & _BATCH:
@@ -122,27 +113,25 @@ class _Reader:
             self.known = self.rules.benchmark(record.value if type(record.value) is str else "")
             # A log that names another benchmark loses the flag permanently
             self.train_samples = self.train_samples and self.known.convergence.in_train_samples
-        if not words & (_EVAL | _SAMPLES):
-            return
-        if words & _EVAL and self.known.gathers:
+        is_evaluation, position = words & _EVAL, record.value
+        if is_evaluation and self.known.gathers:
             metric, step = _member(record, "metric"), _member(record, self.known.gathers)
             try:
                 self.checkpoints.setdefault(step, {})[metric] = record.value
             except TypeError as error:
                 raise _Crash(f"{record.key} has a list or object for metric or step") from error
-        elif words & _EVAL and self.known.convergence.position == "samples_count":
-            self._evaluated(record, _member(record, "samples_count"))
-        elif words & _EVAL and not self.train_samples:
+            return
+        if is_evaluation and self.known.convergence.position == "samples_count":
+            position = _member(record, "samples_count")
+        elif is_evaluation and not self.train_samples:
             epoch = _member(record, "epoch_num")
             try:
                 # Only epochs are rounded; samples stay as logged
-                self._evaluated(record, round(epoch, 3))
+                position = round(epoch, 3)
             except TypeError as error:
                 raise _Crash(f"{record.key} has an epoch_num that is not a number") from error
-        elif words & _SAMPLES and self.train_samples:
-            self._evaluated(record, record.value)
-
-    def _evaluated(self, record: Record, position: Any) -> None:
+        elif not (words & _SAMPLES and self.train_samples):
+            return
         self.at, self.evaluated, self.quality = position, True, record.value
 
     def stop(self, record: Record) -> None:

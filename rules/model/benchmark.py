@@ -150,7 +150,7 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def targets(self) -> tuple[Row, ...]:
         """The rows of the closed table with a target, according to the policy."""
-        rows = (line.as_policy() for line in self.closed if isinstance(line, Row))
+        rows = (line.as_policy for line in self.closed if isinstance(line, Row))
         return tuple(row for row in rows if row.some)
 
     @property
@@ -164,7 +164,7 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
         for line in self.closed:
             # The metrics of a checkpoint are separate records: no single one reaches that target
             if isinstance(line, Row) and line.some and line.key.name != GATHERED:
-                return line.as_policy()
+                return line.as_policy
         return None
 
 

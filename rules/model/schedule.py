@@ -159,29 +159,36 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
 
         `points` are the training positions of the evaluations, ascending and unique.
         """
+        due = self._missed(points, batch)
+        if due is None:
+            return []
+        indices = self.bad_intervals(points, due)
+        return [
+            *([self._about_first(points[0], due)] if self.first_is_off(points[0], due) else []),
+            *([self._about_intervals(points, due, indices)] if indices else []),
+        ]
+
+    def fits(self, points: Sequence[float], batch: float) -> bool:
+        """Whether the points, which are as in `judge`, have no deviation."""
+        return self._missed(points, batch) is None
+
+    def _missed(self, points: Sequence[float], batch: float) -> Due | None:
+        """The grid that fits best if none fits; None if one fits, or nothing can be compared."""
         dues = self.due(batch)
         if not points or not dues:
-            return []
+            return None
         farthest = points[-1]
         # For example, epochs where the policy counts samples: every distance would look wrong
         if farthest < UNIT_SLIP * min([due.interval for due in dues]):
-            return []
-        best_rank: tuple[float, float] | None = None
-        misses: list[Miss] = []
-        for due in dues:
-            indices = self.bad_intervals(points, due)
-            first_off = self.first_is_off(points[0], due)
-            if not indices and not first_off:
-                return []
-            # Deviations are reported from the grid that the log most likely uses
-            rank = (len(indices) + first_off, abs(points[0] - (due.first or points[0])))
-            if best_rank is None or rank < best_rank:
-                best_rank = rank
-                misses = [
-                    *([self._about_first(points[0], due)] if first_off else []),
-                    *([self._about_intervals(points, due, indices)] if indices else []),
-                ]
-        return misses
+            return None
+        ranked: list[tuple[tuple[float, float], int]] = []
+        for index, due in enumerate(dues):
+            number = len(self.bad_intervals(points, due)) + self.first_is_off(points[0], due)
+            if not number:
+                return None
+            ranked.append(((number, abs(points[0] - (due.first or points[0]))), index))
+        # Deviations are reported from the grid that the log most likely uses
+        return dues[min(ranked)[1]]
 
     def first_is_off(self, point: float, due: Due) -> bool:
         """Whether an evaluation at this point may not be the first."""

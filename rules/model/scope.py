@@ -38,7 +38,7 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
     def policy(self) -> tuple[tuple[str, Row], ...]:
         """(rule id, row according to the policy) of the rows that differ from the verifier."""
         return tuple(
-            (f"{self.name}.{r.key.name}", r.as_policy())
+            (f"{self.name}.{r.key.name}", r.as_policy)
             for r in self.rows
             if r.policy is not None or r.policy_some is not None or r.stated_by == "policy"
         )

@@ -19,7 +19,6 @@ import msgspec
 from podium.compliance import check
 from podium.compliance.judging.discovery import discover
 from podium.compliance.judging.inputs.discover import Package
-from podium.compliance.judging.inputs.layout import has_scalings
 from podium.compliance.judging.inputs.tree_scan import scan
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.options import Options
@@ -153,7 +152,7 @@ class Submission:
 
     def folder(self, system: str = "ex_n8", scaling: str = "strong", benchmark: str = "") -> str:
         """Where a result lies."""
-        inner = f"{scaling}/" if has_scalings(self.rules) else ""
+        inner = f"{scaling}/" if self.rules.package.scaling_folders else ""
         return f"results/{system}/{inner}{benchmark or self.benchmark}"
 
     def write(self, path: str, text: str = "") -> Submission:
@@ -179,8 +178,8 @@ class Submission:
             place = place_of(self.root / folder.path, folder.path)
             result = Result(place, by.rules, by.profile, runs, described)
             verdict = judge_result(tree, folder, result, by)
-            pruned = [self._run(path, by) for path in folder.pruned]
-            if not by.quirks.ignores_policy:
+            if folder.scaling == "weak" and not by.quirks.ignores_policy:
+                pruned = [self._run(path, by) for path in folder.pruned]
                 verdict.findings += judge_throughput(tree, verdict, pruned)
             verdicts.append(verdict)
         return verdicts

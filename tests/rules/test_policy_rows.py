@@ -239,7 +239,7 @@ def once(rows: Iterator[Stated]) -> list[Stated]:
 def wants_case(stated: Stated) -> bool:
     row = stated.row
     says_more = row.policy is not None or row.stated_by is StatedBy.POLICY
-    of_value = all(type(each).__name__ not in ORDER for each in row.as_policy().each)
+    of_value = all(type(each).__name__ not in ORDER for each in row.as_policy.each)
     return says_more and of_value and row.name not in POWERS_AND_NAMES | {"eval_accuracy"}
 
 
@@ -267,7 +267,7 @@ def rows_with(key: tuple[str, str]) -> list[Stated]:
 @each_key
 def test_the_policy_accepts_and_rejects(key: tuple[str, str]) -> None:
     for stated, case in product(rows_with(key), CASES[key]):
-        row = stated.row.as_policy()
+        row = stated.row.as_policy
         for value in case.good:
             assert not row.judge(run_with(stated, case, value)), (str(stated), value)
         for value in case.bad:
@@ -280,7 +280,7 @@ def test_the_verifier_accepts_what_the_policy_rejects_or_the_reverse(key: tuple[
         if stated.row.stated_by is StatedBy.POLICY:
             assert stated.row.times is OPTIONAL, str(stated)
             continue
-        policy = stated.row.as_policy()
+        policy = stated.row.as_policy
         differ = []
         for case in CASES[key]:
             for value in (*case.good, *case.bad):

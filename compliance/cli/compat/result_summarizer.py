@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.judging.inputs.benchmark_names import benchmark_names
 from podium.compliance.judging.inputs.layout import PRIVATE_ID
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.source_files import small_json
@@ -61,7 +60,7 @@ DETAILS = (
 def columns_of(rules: Round) -> dict[str, tuple[str, ...]]:
     """The columns of the tables strong, weak and detailed."""
     order = {name: index for index, name in enumerate(rules.package.columns)}
-    names = sorted(benchmark_names(rules), key=lambda name: order.get(name, len(order)))
+    names = sorted(rules.allowed, key=lambda name: order.get(name, len(order)))
     return {
         "strong": (*HEAD, *names, *TAIL),
         "weak": (*HEAD, *(f"{name}:{column}" for name in names for column in WEAK), *TAIL),

@@ -143,7 +143,8 @@ def check(
     from podium.compliance.reporting.console import Printing
     from podium.compliance.reporting.placing import root_of
 
-    _refuse_policy_only(policy_only, profile)
+    if policy_only and profile is Profile.VERIFIER:
+        raise UsageFault("--policy-only needs --profile policy")
     printing = Printing(
         format=_chosen_format(format, score),
         output=output,
@@ -161,7 +162,7 @@ def check(
         select=globs("--select", select),
         ignore=globs("--ignore", ignore),
         # Read before any log: an invalid file of waivers is a usage fault and ends the call
-        waivers=_read_waivers(waivers),
+        waivers=(_read_waivers(waivers),) if waivers else (),
         waivers_in_tree=not no_waivers,
         plugins=True,
         policy_only=policy_only,
@@ -185,11 +186,6 @@ def _suggest_next(path: Path, report: Outcome) -> None:
         suggest_after_verdict(
             "init", "FOLDER", "--submitter", "NAME", "--round", report.rules.round
         )
-
-
-def _refuse_policy_only(policy_only: bool, profile: Profile) -> None:
-    if policy_only and profile is Profile.VERIFIER:
-        raise UsageFault("--policy-only needs --profile policy")
 
 
 def _name_failed_plugins(report: Outcome) -> None:
@@ -234,7 +230,8 @@ def _check(
         _deliver_with_scores(report, checked.files, given_paths, options, printing)
     else:
         deliver_report(report, printing)
-    _name_failed_plugins(report)
+    if report.plugins:
+        _name_failed_plugins(report)
     return report
 
 
@@ -267,9 +264,7 @@ def _chosen_format(format_: str | None, score: bool) -> str:
     return format_name
 
 
-def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:
-    if path is None:
-        return ()
+def _read_waivers(path: Path) -> Waivers:
     from podium.compliance.judging.waivers.file import read_waivers
 
-    return (read_waivers(path, str(path)),)
+    return read_waivers(path, str(path))

@@ -52,17 +52,13 @@ class IncrementalOptions(NamedTuple):
     since: str | None
 
 
-class CheckStart(NamedTuple):
-    """The inputs to judge, and the memory of an earlier check if the options ask for it."""
-
-    inputs: Inputs
-    memory: Recall | None
-
-
 def begin(
     given_paths: GivenPaths, options: Options, incremental: IncrementalOptions, *, for_scores: bool
-) -> CheckStart:
-    """Find the inputs to judge below the paths; raises UsageFault and NothingToJudge."""
+) -> tuple[Inputs, Recall | None]:
+    """The inputs to judge below the paths, and the memory of an earlier check if it is requested.
+
+    Raises UsageFault and NothingToJudge.
+    """
     from podium.compliance.judging.discovery import discover
 
     paths = given_paths.paths
@@ -73,8 +69,10 @@ def begin(
             "names; run podium pack first"
         )
     changes = None if incremental.since is None else _changes(incremental.since, paths)
-    memory = _recall(incremental, paths, options, for_scores=for_scores)
-    return CheckStart(discover(paths, options, with_facts=for_scores, changes=changes), memory)
+    memory = None
+    if incremental.cache or incremental.folder or incremental.clear:
+        memory = _recall(incremental, paths, options, for_scores=for_scores)
+    return discover(paths, options, with_facts=for_scores, changes=changes), memory
 
 
 def _changes(ref: str, paths: Sequence[Path]) -> Changes:
@@ -104,12 +102,10 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
 def _recall(
     incremental: IncrementalOptions, paths: Sequence[Path], options: Options, *, for_scores: bool
 ) -> Recall | None:
-    """The memory of an earlier check; None if no option asks for it.
+    """The memory of an earlier check; None if the cache is only cleared.
 
     Raises UsageFault for a cache folder inside a tree being read.
     """
-    if not (incremental.cache or incremental.folder or incremental.clear):
-        return None
     from podium.compliance.judging.cache.shelf import Shelf, usual_folder
 
     folder = incremental.folder or usual_folder()

@@ -162,10 +162,10 @@ TraceFolderOption = Annotated[
     typer.Option("--output", help="New folder for traces.json and tables as CSV.", metavar="DIR"),
 ]
 BeforeArgument = Annotated[
-    str, typer.Argument(help="profile.json of the first profile.", metavar="A", show_default=False)
+    str, typer.Argument(help="First profile.json or trace.", metavar="A", show_default=False)
 ]
 AfterArgument = Annotated[
-    str, typer.Argument(help="profile.json of the second one.", metavar="B", show_default=False)
+    str, typer.Argument(help="Second profile.json or trace.", metavar="B", show_default=False)
 ]
 DifferenceFolderOption = Annotated[
     Path | None,
@@ -295,11 +295,16 @@ def read(traces: TracesArgument, output: TraceFolderOption = None) -> None:
         read_traces(traces, output)
 
 
-@app.command(epilog=examples("podium profile compare old/profile.json new/profile.json"))
+@app.command(
+    epilog=examples(
+        "podium profile compare old/profile.json new/profile.json",
+        "podium profile compare old/trace.json new/trace.json",
+    )
+)
 def compare(
     before: BeforeArgument, after: AfterArgument, output: DifferenceFolderOption = None
 ) -> None:
-    """Compare two profiles: settings, steps, parts, layers, operators and kernels.
+    """Compare two profiles or traces: settings, steps, parts, idle time, layers and kernels.
 
     Exit status: 0 compared, 2 bad arguments or not a profile.
     """

@@ -25,14 +25,13 @@ def read_traces(paths: Sequence[Path], output: Path | None) -> None:
     report = analyzed_files(paths)
     if output is not None:
         data = asdict(report)
-        rows = [
-            {"rank": rank["rank"], **kernel} for rank in data["ranks"] for kernel in rank["kernels"]
-        ]
         files = {
             "traces.json": json_text(data),
-            "kernels.csv": table(rows),
             "collectives.csv": table(data["collectives"]),
         }
+        for name in ("kernels", "launchers", "copies", "annotations"):
+            rows = [{"rank": rank["rank"], **row} for rank in data["ranks"] for row in rank[name]]
+            files[f"{name}.csv"] = table(rows)
         write(output, files)
     typer.echo(traces_text(report))
 
@@ -46,7 +45,7 @@ def compare_profiles(before: str, after: str, output: Path | None) -> None:
         data = asdict(difference)
         rows = [
             {"table": name, **row}
-            for name in ("levels", "parts", "layers", "operators", "kernels")
+            for name in ("levels", "parts", "idle", "layers", "operators", "kernels")
             for row in data[name]
         ]
         write(output, {"difference.json": json_text(data), "difference.csv": table(rows)})

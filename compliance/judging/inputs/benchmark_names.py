@@ -6,19 +6,9 @@ from podium.rules.benchmark_names import advice_on as rules_advice
 from podium.rules.model.round import Round
 
 
-def is_early(rules: Round) -> bool:
-    """Whether systems may be described next to their results, as in 0.5 and 0.6."""
-    return rules.package.described_by_entry
-
-
-def benchmark_names(rules: Round) -> tuple[str, ...]:
-    """The folder names that results of the round may have."""
-    return rules.allowed
-
-
 def benchmark_called(name: str, rules: Round) -> str:
     """The benchmark of a result folder; empty if the round has no such benchmark."""
-    names = benchmark_names(rules)
+    names = rules.allowed
     if name in names:
         return name
     # The official verifier ignores folders with an old name.

@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -221,33 +221,32 @@ def _package(root: Path, path: Path, content: PathContents, *, single: bool) -> 
     return Package(root, "" if display_path == "." else display_path)
 
 
-def nearly_submissions(contents: Mapping[Path, PathContents], part: str) -> list[str]:
-    """Folders without one of the two folders of a submission, as a report shows them."""
-    return _displayed(
-        contents,
-        lambda content: (folder for folder in content.nearly if not (folder / part).is_dir()),
-    )
+class SurplusFolders(msgspec.Struct, frozen=True):
+    """Folders that are not checked as submissions, as a report shows them.
+
+    `undescribed` and `resultless` would be submissions if they had `systems` or `results`. `nested`
+    are submissions that are too deep in a round. `linked` are links to folders in the place of
+    submissions.
+    """
+
+    undescribed: list[str] = []
+    resultless: list[str] = []
+    nested: list[str] = []
+    linked: list[str] = []
 
 
-def nested_submissions(contents: Mapping[Path, PathContents]) -> list[str]:
-    """Submissions that are too deep in a round, as a report shows them."""
-    return _displayed(contents, lambda content: content.nested)
-
-
-def linked_folders(contents: Mapping[Path, PathContents]) -> list[str]:
-    """Links to folders in the place of submissions, as a report shows them."""
-    return _displayed(contents, lambda content: content.linked)
-
-
-def _displayed(
-    contents: Mapping[Path, PathContents], folders_of: Callable[[PathContents], Iterable[Path]]
-) -> list[str]:
-    single = len(contents) == 1
-    return [
-        _display_path(folder, path, single=single) or "."
-        for path, content in contents.items()
-        for folder in folders_of(content)
-    ]
+def surplus_folders(contents: Mapping[Path, PathContents]) -> SurplusFolders:
+    """The folders below the paths that are not checked as submissions."""
+    surplus, single = SurplusFolders(), len(contents) == 1
+    for path, content in contents.items():
+        for parts, folders in (
+            (surplus.undescribed, [f for f in content.nearly if not (f / "systems").is_dir()]),
+            (surplus.resultless, [f for f in content.nearly if not (f / "results").is_dir()]),
+            (surplus.nested, content.nested),
+            (surplus.linked, content.linked),
+        ):
+            parts += [_display_path(folder, path, single=single) or "." for folder in folders]
+    return surplus
 
 
 def _display_path(folder: Path, root: Path, *, single: bool) -> str:

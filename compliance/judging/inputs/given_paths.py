@@ -59,6 +59,8 @@ class GivenPaths(NamedTuple):
 
     def seen(self, report: Outcome, root: str) -> Outcome:
         """A report with the prefix of its paths, relative to `root` or as URLs."""
+        if not self.names:
+            return based(report, self.paths, root)
         if not self.own and len(self.paths) == 1:
             (path,) = self.paths
             folder = path if path.is_dir() else path.parent

@@ -18,7 +18,6 @@ import msgspec
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.listing import Disk
 from podium.rules.finding import Finding
-from podium.rules.model.round import Round
 
 Scaling = Literal["strong", "weak"]
 
@@ -95,11 +94,6 @@ class Tree(msgspec.Struct):
     def place(self, path: str) -> str:
         """A path of this submission as a report shows it."""
         return self.package.place(path)
-
-
-def has_scalings(rules: Round) -> bool:
-    """Whether results are in `strong` and `weak` below their system: HPC from 1.0 on."""
-    return rules.package.scaling_folders
 
 
 def submitter_of(root: Path) -> str:

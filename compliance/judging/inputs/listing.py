@@ -5,6 +5,7 @@ No link is followed out of the tree or in a circle. No file is opened.
 
 from __future__ import annotations
 
+import operator
 import os
 import stat
 from collections.abc import Iterator
@@ -88,7 +89,14 @@ class Disk:
         # Deeper folders come from `follows`; folders at the top are requested by name
         if path and "/" not in path and self.leads_out(path):
             return Folder(problem="symbolic link points outside the submission")
-        return _listed(self._full(path), path)
+        try:
+            with os.scandir(self._full(path)) as entries:
+                items = [_item(entry, path) for entry in entries]
+        except OSError as error:
+            exists = not isinstance(error, FileNotFoundError)
+            return Folder(problem=error.strerror or type(error).__name__, there=exists)
+        items.sort(key=operator.attrgetter("name"))
+        return Folder(items)
 
     def has(self, path: str, name: str) -> bool:
         """Whether a folder contains a name."""
@@ -128,21 +136,6 @@ def holds(folder: str, path: str) -> bool:
     """Whether a path is a folder or is in it; both as `os.path.realpath` returns them."""
     # The separator prevents /tree-2 from counting as a path in /tree
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _listed(full_path: str, path: str) -> Folder:
-    try:
-        with os.scandir(full_path) as entries:
-            items = [_item(entry, path) for entry in entries]
-    except OSError as error:
-        exists = not isinstance(error, FileNotFoundError)
-        return Folder(problem=error.strerror or type(error).__name__, there=exists)
-    items.sort(key=_name)
-    return Folder(items)
-
-
-def _name(item: Item) -> str:
-    return item.name
 
 
 def _item(entry: os.DirEntry[str], parent: str) -> Item:

@@ -18,16 +18,14 @@ def names_results(folder: Path, request: RoundRequest) -> bool:
     A folder with logs is checked as it is. Within a boundary, podium.toml cannot name files. Raises
     UsageFault if it cannot be read.
     """
-    if bounded() or not _has_results(folder / CONFIG):
+    file = folder / CONFIG
+    if not file.is_file() or bounded():
+        return False
+    try:
+        config = read_toml(config_bytes(file).decode())
+    except (OSError, ValueError) as error:
+        raise UsageFault(f"{file} cannot be read: {error}") from None
+    if not config.get("results"):
         return False
     files = targets(kinds_of([folder], request), empty=True)
     return not any(target.kind is PathKind.LOG for target in files)
-
-
-def _has_results(file: Path) -> bool:
-    if not file.is_file():
-        return False
-    try:
-        return bool(read_toml(config_bytes(file).decode()).get("results"))
-    except (OSError, ValueError) as error:
-        raise UsageFault(f"{file} cannot be read: {error}") from None

@@ -72,7 +72,10 @@ def rules_of(choices: Sequence[Choice], profile: Profile) -> Rules:
 
 def named_round(usage: str, name: str | None) -> Round:
     """The round that an option names, or the newest; raises UsageFault for an unknown round."""
-    return _newest(usage) if name is None else _find(usage, name)
+    try:
+        return newest(usage) if name is None else find_round(usage, name)
+    except UnknownRound as error:
+        raise UsageFault(str(error)) from None
 
 
 def forget() -> None:
@@ -98,23 +101,9 @@ def _choose(request: RoundRequest, path: str) -> Choice:
             continue
         if chosen_by == "folder" and name not in rounds_of(usage):
             continue  # a later round than podium knows: the newest round applies
-        return Choice(_find(usage, name), chosen_by)
+        return Choice(named_round(usage, name), chosen_by)
     chosen_by = next((origin for origin, value, _ in sources if value), "default")
-    return Choice(_newest(usage), chosen_by)
-
-
-def _find(usage: str, name: str) -> Round:
-    try:
-        return find_round(usage, name)
-    except UnknownRound as error:
-        raise UsageFault(str(error)) from None
-
-
-def _newest(usage: str) -> Round:
-    try:
-        return newest(usage)
-    except UnknownRound as error:
-        raise UsageFault(str(error)) from None
+    return Choice(named_round(usage, None), chosen_by)
 
 
 class Config(msgspec.Struct, frozen=True):

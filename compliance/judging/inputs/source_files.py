@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,26 +27,23 @@ LARGEST_JSON = 1 << 16
 """Bytes of a JSON file that are read; a factor, an identifier or a division is far smaller."""
 
 
-def came_along(root: Path) -> bool:
-    """Whether a submission has any code at all: published copies often omit it."""
-    return any((root / name).is_dir() for name in CODE_FOLDERS)
-
-
 class Code:
     """The code and documents of a submission, listed once."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root, self._real_root = root, os.path.realpath(root)
 
     @cached_property
     def paths(self) -> list[str]:
         """Every file, as a path relative to the submission, in order."""
         paths: list[str] = []
-        for name in CODE_FOLDERS:
-            for path in _walk(self.root, name):
-                if len(paths) == MOST_FILES:
-                    return paths
-                paths.append(path)
+        for top in CODE_FOLDERS:
+            for folder, folders, names in os.walk(self.root / top):
+                folders.sort()
+                relative_folder = os.path.relpath(folder, self.root)
+                paths += [f"{relative_folder}/{name}" for name in sorted(names)]
+                if len(paths) >= MOST_FILES:
+                    return paths[:MOST_FILES]
         return paths
 
     @cached_property
@@ -65,12 +61,8 @@ class Code:
 
     @cached_property
     def present(self) -> bool:
-        """Whether the submission has any code at all."""
-        return came_along(self.root)
-
-    def below(self, base: str) -> list[str]:
-        """The files below a folder."""
-        return [path for path in self.paths if path.startswith(f"{base}/")]
+        """Whether the submission has any code at all: published copies often omit it."""
+        return any((self.root / name).is_dir() for name in CODE_FOLDERS)
 
     def file(self, path: str) -> Item | None:
         """A regular file with its resolved path; None for anything else.
@@ -89,17 +81,6 @@ class Code:
         relative_path = os.path.relpath(real, self._real_root)
         return Item(relative_path, real, os.path.basename(real), ItemKind.FILE, status.st_size)
 
-    @cached_property
-    def _real_root(self) -> str:
-        return os.path.realpath(self.root)
-
-
-def _walk(root: Path, top: str) -> Iterator[str]:
-    for folder, folders, names in os.walk(root / top):
-        folders.sort()
-        relative_folder = os.path.relpath(folder, root)
-        yield from (f"{relative_folder}/{name}" for name in sorted(names))
-
 
 def open_plain(path: Path | str) -> BinaryIO:
     """Open a regular file; raises OSError for links, pipes, devices and folders."""
@@ -107,12 +88,13 @@ def open_plain(path: Path | str) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def read_plain(path: Path | str, limit: int) -> bytes:
+def read_plain(path: Path | str, limit: int, *, follow: bool = False) -> bytes:
     """The first bytes of a regular file; raises OSError as `open_plain` does.
 
-    A buffered reader would be several times as slow for a file of code.
+    `follow`: the path may be a link. A buffered reader would be several times as slow for a file of
+    code.
     """
-    handle, size = _opened(path)
+    handle, size = _opened(path, follow=follow)
     try:
         length = min(size, limit)
         data = os.read(handle, length)
@@ -124,12 +106,13 @@ def read_plain(path: Path | str, limit: int) -> bytes:
         os.close(handle)
 
 
-def _opened(path: Path | str) -> tuple[int, int]:
+def _opened(path: Path | str, *, follow: bool = False) -> tuple[int, int]:
     """The handle of a regular file, and its size."""
     # Without O_NONBLOCK, opening a pipe would wait for a writer. O_NOFOLLOW rejects a link. The
     # kind is read from the handle, because the file may be replaced after a check of the path. Not
     # every system has the two flags
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+    flags |= 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     # Windows otherwise converts newlines
     handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
     status = os.fstat(handle)
@@ -141,6 +124,5 @@ def _opened(path: Path | str) -> tuple[int, int]:
 
 def small_json(path: Path | str) -> Any:
     """The content of a small regular JSON file; raises OSError and ValueError."""
-    with open_plain(path) as stream:
-        # A longer file is truncated, so it is not valid JSON and is rejected without being read
-        return read_json(stream.read(LARGEST_JSON).decode())
+    # A longer file is truncated, so it is not valid JSON and is rejected without being read
+    return read_json(read_plain(path, LARGEST_JSON).decode())

@@ -32,9 +32,7 @@ def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
         return False
     if _has(folder, "systems"):
         return True
-    from podium.compliance.judging.inputs.benchmark_names import is_early
-
-    return request is not None and is_early(request.choose(folder).rules)
+    return request is not None and request.choose(folder).rules.package.described_by_entry
 
 
 def submissions_below(folders: list[Path], request: RoundRequest) -> Iterator[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +13,6 @@ from msgspec.structs import replace
 from podium.compliance.judging.inputs.benchmark_names import (
     advice_on,
     benchmark_called,
-    is_early,
     wrong_level,
 )
 from podium.compliance.judging.inputs.discover import Package
@@ -27,12 +27,11 @@ from podium.compliance.judging.inputs.layout import (
     ResultFolder,
     Scaling,
     Tree,
-    has_scalings,
     is_log,
     natural,
     submitter_of,
 )
-from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind, holds
+from podium.compliance.judging.inputs.listing import Disk, ItemKind, holds
 from podium.compliance.judging.inputs.log_names import holds_records
 from podium.compliance.judging.inputs.submission_folders import TOP_FOLDERS
 from podium.compliance.judging.inputs.tree_rules import (
@@ -80,40 +79,37 @@ class _Scan:
     def __init__(self, tree: Tree, rules: Round) -> None:
         self.tree, self.rules = tree, rules
         self.strays: dict[str, _Stray] = {}
-        self._top()
-        self._systems()
-        results = self._list("results")
-        tree.result_systems = tuple(results.folders)
-        self._loose("results", results, "any result", "results/<system>/<benchmark>/")
-        self._strange("results", results.files, ())
-        for system in results.folders:
-            self._system(system)
-        self._report_strays()
-
-    def _top(self) -> None:
         for name in self._list("").folders:
             # The rules on repositories check names with a leading dot, such as .git
             if name not in TOP_FOLDERS and not name.startswith("."):
-                folders, meant = ", ".join(sorted(TOP_FOLDERS)), meant_folder(name)
-                advice = f"did you mean {meant}? " if meant else ""
-                self._report(UNKNOWN_FOLDER, name, name=name, folders=folders, advice=advice)
-
-    def _systems(self) -> None:
-        listing = self._list("systems")
+                self._unknown_top(name)
+        described = self._list("systems")
         # A folder with the name of a description is included, so that it is reported.
-        for name in sorted([*listing.files, *listing.folders, *listing.links]):
+        for name in sorted([*described.files, *described.folders, *described.links]):
             if name.endswith(".json"):
-                self.tree.systems[name[:-5]] = f"systems/{name}"
+                tree.systems[name[:-5]] = f"systems/{name}"
+        results = self._list("results")
+        tree.result_systems = tuple(results.folders)
+        self._files("results", results, "any result", "results/<system>/<benchmark>/", ())
+        for system in results.folders:
+            self._system(system)
+        if self.strays:
+            self._report_strays()
+
+    def _unknown_top(self, name: str) -> None:
+        folders, meant = ", ".join(sorted(TOP_FOLDERS)), meant_folder(name)
+        advice = f"did you mean {meant}? " if meant else ""
+        self._report(UNKNOWN_FOLDER, name, name=name, folders=folders, advice=advice)
 
     def _system(self, system: str) -> None:
         base, tree = f"results/{system}", self.tree
         listing = self._list(base)
         if ENTRY in listing.files:
             tree.entries.add(system)
-        extra_names = (ENTRY,) if is_early(self.rules) else ()
-        scaling = "strong/" if has_scalings(self.rules) else ""
-        self._loose(base, listing, "any benchmark's folder", f"{base}/{scaling}<benchmark>/")
-        self._strange(base, listing.files, (PARAMS, PRIVATE_ID, *extra_names))
+        package, container = self.rules.package, "any benchmark's folder"
+        names = (PARAMS, PRIVATE_ID, *((ENTRY,) if package.described_by_entry else ()))
+        scaling = "strong/" if package.scaling_folders else ""
+        self._files(base, listing, container, f"{base}/{scaling}<benchmark>/", names)
         if not scaling:
             self._benchmarks(system, "strong", base, listing)
             return
@@ -121,8 +117,7 @@ class _Scan:
             inner = self._list(f"{base}/{name}")
             if name in SCALINGS:
                 folder = f"{base}/{name}"
-                self._loose(folder, inner, "any benchmark's folder", f"{folder}/<benchmark>/")
-                self._strange(folder, inner.files, (PARAMS,))
+                self._files(folder, inner, container, f"{folder}/<benchmark>/", (PARAMS,))
                 self._benchmarks(system, "weak" if name == "weak" else "strong", folder, inner)
                 continue
             # The official verifier crashes on the folders in this folder, not on the folder itself.
@@ -220,7 +215,11 @@ class _Scan:
         folder = self.tree.disk.folder(path)
         listing = Listing(problem=folder.problem if folder.there else "")
         for item in folder.items:
-            names = _sort_into(listing, item)
+            names = listing.files
+            if item.kind is ItemKind.FOLDER:
+                names = listing.folders
+            elif item.kind is ItemKind.LINK and os.path.isdir(item.full):
+                names = listing.links
             names.append(item.name)
             # A link that is followed is also a folder
             if names is listing.links and self.tree.disk.follows(item):
@@ -241,11 +240,17 @@ class _Scan:
         problem += "is not followed, so nothing in it is checked"
         self._report(LINKED_FOLDER, path, name=name, problem=problem)
 
-    def _loose(self, base: str, listing: Listing, container: str, target: str) -> None:
+    def _files(
+        self, base: str, listing: Listing, container: str, target: str, names: Sequence[str]
+    ) -> None:
+        """Report the files next to folders: logs, and files with other names than these."""
         system = base.removeprefix("results").strip("/").partition("/")[0]
         for name in listing.files:
+            path = f"{base}/{name}"
             if is_log(name) or self._is_run(listing, base, name):
-                self._stray(system, f"{base}/{name}", 1, f"outside {container}", target)
+                self._stray(system, path, 1, f"outside {container}", target)
+            elif name not in names and not name.lower().startswith("readme"):
+                self._report(UNKNOWN_FILE, path, name=name)
 
     def _subfolder(self, system: str, path: str, name: str) -> bool:
         """Whether a subfolder of a result contains logs, which are then strays."""
@@ -273,13 +278,6 @@ class _Scan:
             severity = None if misses_runs else Severity.WARNING
             self._report(MISPLACED, path, severity=severity, **stray.words)
 
-    def _strange(self, base: str, names: list[str], known_names: tuple[str, ...]) -> None:
-        for name in names:
-            readme = name.lower().startswith("readme")
-            path = f"{base}/{name}"
-            if name not in known_names and path not in self.strays and not readme:
-                self._report(UNKNOWN_FILE, path, name=name)
-
     def _report(
         self,
         rule: FixedRule,
@@ -294,14 +292,6 @@ class _Scan:
         location = tree.place(path)
         finding = rule.found(Profile.POLICY, location, stated_by=stated_by, **fields)
         self.tree.misplaced.append(replace(finding, caused_by=cause))
-
-
-def _sort_into(listing: Listing, item: Item) -> list[str]:
-    if item.kind is ItemKind.FOLDER:
-        return listing.folders
-    return (
-        listing.links if item.kind is ItemKind.LINK and os.path.isdir(item.full) else listing.files
-    )
 
 
 def meant_folder(name: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -59,10 +59,6 @@ class Settings(msgspec.Struct, frozen=True, gc=False):
     def as_dict(self) -> dict[str, Any]:
         """The values by their keys."""
         return dict(zip(self.keys, self.values, strict=True))
-
-    def kinds(self) -> list[type]:
-        """The values' types: 8 and 8.0 are equal, but not identical."""
-        return [*map(type, self.values)]
 
 
 NO_SETTINGS = Settings()
@@ -136,6 +132,14 @@ def gather(
     )
     if profile is Profile.VERIFIER:
         return facts
+    # Never needed in the verifier profile
+    from podium.compliance.judging.repository.secrets import secrets_of
+
+    trace = None
+    if with_trace:
+        from podium.compliance.judging.logs.trace import trace_of
+
+        trace = trace_of(whole_run, log.data)
     return msgspec.structs.replace(
         facts,
         org=_text(run, "submission_org"),
@@ -147,10 +151,10 @@ def gather(
         fingerprint=_fingerprint(run),
         config=_text(run, "config_filename"),
         checkpoints=scored_checkpoints(run, rules, run_data),
-        secrets=secrets_finder()(log),
+        secrets=secrets_of(log),
         sources=sources_of(run),
         logged_at=_logged_at(run, facts.settings.keys),
-        trace=tracer()(whole_run, log.data) if with_trace else None,
+        trace=trace,
     )
 
 
@@ -171,22 +175,6 @@ def _of_abort(run: Run, rules: Round) -> set[str]:
     stops = run.where.get("run_stop", ()) if rules.generation == "mll" else ()
     aborted = len(stops) == 1 and metadata_of(run.records[stops[0]]).get("status") in ABORTED
     return {"common.run_stop"} if aborted else set()
-
-
-@cache
-def secrets_finder() -> Callable[[Log], Secrets | None]:
-    """The finder of secrets in a log, imported when needed: never in the verifier profile."""
-    from podium.compliance.judging.repository.secrets import secrets_of
-
-    return secrets_of
-
-
-@cache
-def tracer() -> Callable[[Run, bytes], Trace]:
-    """The function that makes the trace of a run, imported when needed: only for a review."""
-    from podium.compliance.judging.logs.trace import trace_of
-
-    return trace_of
 
 
 def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
@@ -254,11 +242,13 @@ def _logged_at(run: Run, keys: Sequence[str]) -> tuple[str, ...]:
     """The source line of the first record of each key."""
     records, positions = run.records, run.where
     metadata = [metadata_of(records[positions[key][0]]) for key in keys]
-    return tuple([_source_line(entry.get("file"), entry.get("lineno")) for entry in metadata])
-
-
-def _source_line(file: Any, lineno: Any) -> str:
-    return _named(file, lineno) if type(file) is str and type(lineno) is int else ""
+    lines = [(entry.get("file"), entry.get("lineno")) for entry in metadata]
+    return tuple(
+        [
+            _named(file, lineno) if type(file) is str and type(lineno) is int else ""
+            for file, lineno in lines
+        ]
+    )
 
 
 # All runs of a result have the same lines: one string is kept and sent for all of them

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -79,18 +79,19 @@ def judge_log(
         verdict.findings.append(RECORDS_ONLY.found(profile, path))
     official = verdict.official
     if with_facts:
-        gather = _gather()
+        # A check of single logs does not need them
+        from podium.compliance.judging.logs.facts import as_official, gather
+
         verdict.facts = gather(
             log, judgement.run, rules, profile, path, _errors(verdict), with_trace=with_trace
         )
-        verdict.facts.leaves_out = judgement.leaves_out(verdict.findings)
+        if verdict.findings:
+            verdict.facts.leaves_out = judgement.leaves_out(verdict.findings)
         if profile is Profile.POLICY and verdict.facts.broken:
             from podium.compliance.judging.logs.unfinished import unfinished
 
             verdict.facts.unfinished = unfinished(judgement.run, verdict.findings)
         if official is not None:
-            from podium.compliance.judging.logs.facts import as_official
-
             official.facts = as_official(verdict.facts, judgement.run, rules, _errors(official))
     if extra_checks:
         verdict.extra = judgement.found_by(extra_checks)
@@ -108,20 +109,10 @@ def _errors(verdict: LogVerdict) -> set[str]:
 
 def load_facts(profile: Profile) -> None:
     """Import the modules for the facts of logs, so that processes forked later have them."""
-    _gather()
+    import podium.compliance.judging.logs.facts
+
     if profile is Profile.POLICY:
-        from podium.compliance.judging.logs.facts import secrets_finder
-
-        secrets_finder()
-
-
-@cache
-def _gather() -> Callable[..., Facts]:
-    from podium.compliance.judging.logs.facts import (
-        gather,  # a check of single logs does not need it
-    )
-
-    return gather
+        import podium.compliance.judging.repository.secrets  # noqa: F401 - only loaded
 
 
 class _Judgement:
@@ -143,23 +134,23 @@ class _Judgement:
         # Lines first: they may make the verifier crash, which `_about_crash` reports
         lines = [*self._line_findings()]
         findings = [*self._findings(broken_rules), *self._about_crash(self.profile)]
-        findings = [*_weighed(lines, findings), *findings]
-        findings = mark_named(in_hindsight(findings, self.rules, self.profile))
-        repeated = {rule.id for rule in broken_rules if all(v.repeats for v in rule.violations)}
-        unread_rules = {rule.id for rule in broken_rules if rule.unread}
-        causes = causes_in(self.log, repeated, unread_rules)
-        verdict.findings = mark_consequences(findings, causes)
+        if lines:
+            findings = [*_weighed(lines, findings), *findings]
+        if findings:
+            findings = mark_named(in_hindsight(findings, self.rules, self.profile))
+            repeated = {rule.id for rule in broken_rules if all(v.repeats for v in rule.violations)}
+            unread_rules = {rule.id for rule in broken_rules if rule.unread}
+            causes = causes_in(self.log, repeated, unread_rules)
+            verdict.findings = mark_consequences(findings, causes)
         verdict.official = self._official(lines, official_rules)
         verdict.division = text_of(self.run.value("submission_division")) or None
-        verdict.benchmark = self._benchmark()
+        # The benchmark whose rules apply to the log
+        verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
+        if self.profile is Profile.POLICY and self.verifier.misnamed:
+            verdict.benchmark = self.verifier.known_as or verdict.benchmark
         verdict.minutes = self.run.minutes()
         verdict.converged = self._converged(broken_rules)
         return verdict
-
-    def _benchmark(self) -> str | None:
-        """The benchmark whose rules apply to the log."""
-        name = self.profile is Profile.POLICY and self.verifier.misnamed and self.verifier.known_as
-        return name or text_of(self.rules.named_by(self.run)) or None
 
     def found_by(self, checks: tuple[Check, ...]) -> list[Finding]:
         """The findings of checks that the round does not have, in the policy's reading."""
@@ -229,7 +220,8 @@ class _Judgement:
         if crashing is not None:
             line_number = self.log.line_at(crashing.position)
             self.verifier.crashes(None, f"line {line_number}: {crashing.message}")
-        yield from self._about_lines(self.log.faults)
+        if self.log.faults:
+            yield from self._about_lines(self.log.faults)
         if encoding := _encoding(self.log.head):
             text, name = encoding
             yield ENCODING.found(self.profile, self.path, encoding=text, name=name)

@@ -27,40 +27,22 @@ def learned_by(run: Run) -> int | None:
 
     Times are not included: a copy may have a different clock, faster or slower.
     """
-    numbers = [*_outcomes(run), *_losses(run)]
-    # Only floats, whose hash is the same in every process
-    return hash(tuple(numbers)) if _tell_apart(numbers) else None
-
-
-def _tell_apart(numbers: Iterable[float]) -> bool:
-    """Whether enough different numbers have many digits; in most runs the first few suffice."""
-    long_numbers: set[float] = set()
-    for number in numbers:
-        if _digits(number) >= LEAST_DIGITS:
-            long_numbers.add(number)
-            if len(long_numbers) == LEAST_NUMBERS:
-                return True
-    return False
-
-
-def _digits(number: float) -> int:
-    text = repr(abs(number)).partition("e")[0]
-    return len(text.replace(".", "").strip("0"))
-
-
-def _outcomes(run: Run) -> Iterator[float]:
-    records = run.records
-    for index in evaluations(run)[:MOST_OUTCOMES]:
-        yield from _numbers((records[index].value,))
-
-
-def _losses(run: Run) -> Iterator[float]:
-    records = run.records
+    values = [run.records[index].value for index in evaluations(run)[:MOST_OUTCOMES]]
     for key in _LOSSES:
         for index in run.where.get(key, ())[:MOST_LOSSES]:
-            value = records[index].value
-            members = [value.get(name) for name in _MEMBERS] if type(value) is dict else [value]
-            yield from _numbers(members)
+            value = run.records[index].value
+            values += [value.get(name) for name in _MEMBERS] if type(value) is dict else [value]
+    numbers = [*_numbers(values)]
+    long_numbers: set[float] = set()
+    # In most runs the first few numbers suffice
+    for number in numbers:
+        digits = repr(abs(number)).partition("e")[0].replace(".", "").strip("0")
+        if len(digits) >= LEAST_DIGITS:
+            long_numbers.add(number)
+            if len(long_numbers) == LEAST_NUMBERS:
+                # Only floats, whose hash is the same in every process
+                return hash(tuple(numbers))
+    return None
 
 
 def _numbers(values: Iterable[Any]) -> Iterator[float]:

@@ -33,32 +33,20 @@ class PolicyReading:
     def __init__(self, verifier: VerifierReading) -> None:
         self.verifier = verifier
         self.rules = verifier.rules
-        self.run = self._tolerant_run()
-        self.legible = self._legible_run()
+        self.run, log = verifier.run, verifier.log
+        if log.lenient and verifier.readable:
+            self.run = tolerant_run(log)
+        elif log.places is None:
+            self.run.plain_json = True
+        # All records that can be read, including those without a time: for rules about values
+        self.legible = legible_run(log) if log.timeless and verifier.readable else self.run
+        for run in (self.run, self.legible):
+            # The policy does not require an order of hyperparameters, or the last digit in formulas
+            run.ordered = run.exact = False
         self.context = self.rules.context(
             text_of(self.legible.value("submission_division")),
             verifier.known_as or text_of(self.rules.named_by(self.legible)),
         )
-
-    def _tolerant_run(self) -> Run:
-        verifier = self.verifier
-        run = verifier.run
-        if verifier.log.lenient and verifier.readable:
-            run = tolerant_run(verifier.log)
-        elif verifier.log.places is None:
-            run.plain_json = True
-        # The policy does not require an order of hyperparameters, or the last digit in formulas
-        run.ordered = run.exact = False
-        return run
-
-    def _legible_run(self) -> Run:
-        """All records that can be read, including those without a time: for rules about values."""
-        log = self.verifier.log
-        if not log.timeless or not self.verifier.readable:
-            return self.run
-        run = legible_run(log)
-        run.ordered = run.exact = False
-        return run
 
     def review(self, broken_rules: list[RuleViolation]) -> Iterator[RuleViolation]:
         """The verifier's violations with their severity in the policy, and the policy's own."""
@@ -66,8 +54,7 @@ class PolicyReading:
         for rule in broken_rules:
             rule_ids.add(rule.id)
             yield from self._weigh(rule)
-        added = (*self._known_as(), *self._unread())
-        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *added)}
+        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *self._added())}
         for scope in scopes.values():
             if scope.policy:
                 yield from self._own(scope, rule_ids)
@@ -88,18 +75,16 @@ class PolicyReading:
                 if target_violations:
                     yield self._stated(target, row, target_violations, key=None)
 
-    def _known_as(self) -> list[Scope]:
-        """The rules of a benchmark that the verifier does not know by its logged name."""
-        name = self.verifier.known_as
-        if not name:
-            return []
-        scopes = self.rules.scopes(self.context.division, name)
-        return [scope.by_policy() for scope in scopes if scope.benchmark]
+    def _added(self) -> list[Scope]:
+        """The rules of a benchmark that the verifier does not know by its logged name.
 
-    def _unread(self) -> list[Scope]:
-        """The rules of a division or benchmark in lines that the verifier cannot read."""
+        Otherwise the rules of a division or benchmark in lines that the verifier cannot read.
+        """
         verifier, context = self.verifier, self.context
-        if self.legible is verifier.run or verifier.known_as:
+        if verifier.known_as:
+            scopes = self.rules.scopes(context.division, verifier.known_as)
+            return [scope.by_policy() for scope in scopes if scope.benchmark]
+        if self.legible is verifier.run:
             return []
         name = context.benchmark.name if context.benchmark else ""
         names = {scope.name for scope in verifier.scopes}
@@ -124,7 +109,7 @@ class PolicyReading:
             yield rule
             return
         # Checked again: the verifier may reject the order of lines or the last digit of a float
-        policy = row.as_policy()
+        policy = row.as_policy
         target = rule.id.endswith(".target")
         violations = _attempt(policy, self.legible) if target else self._judge(policy)
         if violations:

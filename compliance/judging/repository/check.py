@@ -11,10 +11,12 @@ Nothing is ever written. No link is followed out of the tree. No pipe or device 
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -27,7 +29,6 @@ from podium.compliance.judging.repository.file_names import (
     plain,
     violated_rules,
 )
-from podium.compliance.judging.repository.local_paths import LocalPaths
 from podium.compliance.judging.repository.repository_rules import (
     ABSOLUTE_LINK,
     BROKEN_LINK,
@@ -69,20 +70,23 @@ def check_repository(
     root: Path,
     rules: Round,
     profile: Profile,
-    known_secrets: Callable[[str], Secrets | None] = lambda _: None,
+    known_secrets: Mapping[str, Secrets | None] = MappingProxyType({}),
     disk: Disk | None = None,
     reader: FileReader | None = None,
 ) -> Iterator[Finding]:
     """Findings about files that cannot or should not be in a repository; paths are below `root`.
 
     The official checker has the same rules in every round; the policy profile warns of what it
-    rejects in the rounds whose script calls it. `known_secrets` returns the secrets of a log that
+    rejects in the rounds whose script calls it. `known_secrets` has the secrets of each log that
     has been read already, by its path. `disk` is an existing listing; `reader` has read some of
     the files.
     """
-    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known_secrets, reader)
-    findings = inspect.tree(disk or Disk(root))
-    if profile is Profile.POLICY and not rules.package.repository_checked:
+    disk = disk or Disk(root)
+    if profile is Profile.VERIFIER:
+        yield from _limited(_officially(disk))
+        return
+    findings = _Policy(root, known_secrets, reader).tree(disk)
+    if not rules.package.repository_checked:
         findings = (finding for finding in findings if finding.stated_by is not StatedBy.VERIFIER)
     yield from _limited(findings)
 
@@ -118,36 +122,27 @@ def _too_large(item: Item, profile: Profile) -> Finding:
     return LARGE_FILE.found(profile, path, mebibytes=item.size / (1 << 20), remark=refused)
 
 
-def _links_to_folder(item: Item) -> bool:
-    """Whether a link leads to a folder, which the official checker skips when it walks the tree."""
-    return item.kind is ItemKind.LINK and os.path.isdir(item.full)
-
-
-class _Verifier:
-    """The checks of the official checker."""
-
+def _officially(disk: Disk) -> Iterator[Finding]:
+    """The findings of the official checker."""
     profile = Profile.VERIFIER
-
-    def tree(self, disk: Disk) -> Iterator[Finding]:
-        # The official checker also checks the name of the root
-        name = os.path.basename(os.path.abspath(disk.root))
-        rule = official_rule(name)
-        if rule is not None:
-            yield name_finding(rule, self.profile, name, ".")
-        for items in _folders(disk):
-            for item in items:
-                if item.kind is not ItemKind.UNREADABLE and not _links_to_folder(item):
-                    yield from self.item(item)
-
-    def item(self, item: Item) -> Iterator[Finding]:
+    # It also checks the name of the root
+    name = os.path.basename(os.path.abspath(disk.root))
+    rule = official_rule(name)
+    if rule is not None:
+        yield name_finding(rule, profile, name, ".")
+    for item in itertools.chain.from_iterable(_folders(disk)):
+        is_link = item.kind is ItemKind.LINK
+        # It skips links to folders when it walks the tree
+        if item.kind is ItemKind.UNREADABLE or (is_link and os.path.isdir(item.full)):
+            continue
         rule = official_rule(item.name)
         if rule is not None:
-            yield name_finding(rule, self.profile, item.name, item.path)
+            yield name_finding(rule, profile, item.name, item.path)
         if item.size > LARGE and item.kind is ItemKind.FILE:
-            yield _too_large(item, self.profile)
-        if item.kind is ItemKind.LINK and not _found_from_here(item):
+            yield _too_large(item, profile)
+        if is_link and not _found_from_here(item):
             yield BROKEN_LINK.found(
-                self.profile,
+                profile,
                 plain(item.path),
                 problem="has no target relative to the folder in which podium was started",
             )
@@ -167,7 +162,7 @@ class _Policy:
     profile = Profile.POLICY
 
     def __init__(
-        self, root: Path, known_secrets: Callable[[str], Secrets | None], reader: FileReader | None
+        self, root: Path, known_secrets: Mapping[str, Secrets | None], reader: FileReader | None
     ) -> None:
         # The official checker does not read files
         from podium.compliance.judging.repository import contents, secrets
@@ -222,33 +217,27 @@ class _Policy:
         elif not os.path.isdir(item.full):
             yield LINK_FROM_ELSEWHERE.found(self.profile, path)
 
-    def content(self, item: Item) -> list[Finding]:
+    def content(self, item: Item) -> Iterator[Finding]:
         """Findings about a file's content."""
         path = plain(item.path)
         # None means that the file was not read yet; an empty answer, that it has no secret
-        secrets, paths = self.known(item.path), None
+        secrets, paths = self.known.get(item.path), None
         if secrets is None:
             contents = self.reader.contents(item, self.search)
             pointer, secrets, paths = contents.pointer, contents.secrets, contents.local
         else:
             pointer = self.is_pointer(item)
         if pointer:
-            return [LFS_POINTER.found(self.profile, path)]
-        return [*_secrets(path, secrets), *_local(path, paths)]
-
-
-def _secrets(path: str, found_secrets: Secrets) -> Iterator[Finding]:
-    # Only the kind: a report is passed around, and must not repeat the secret
-    for line, kind in found_secrets:
-        yield SECRET.found(Profile.POLICY, path, line=line, kind=kind)
-
-
-def _local(path: str, paths: LocalPaths | None) -> Iterator[Finding]:
-    if paths is not None:
-        suffix = f" and {paths.number - 1} more" if paths.number > 1 else ""
-        yield LOCAL_PATH.found(
-            Profile.POLICY, path, line=paths.line, first=paths.first[:LONGEST_SHOWN], more=suffix
-        )
+            yield LFS_POINTER.found(self.profile, path)
+            return
+        # Only the kind: a report is passed around, and must not repeat the secret
+        for line, kind in secrets:
+            yield SECRET.found(self.profile, path, line=line, kind=kind)
+        if paths is not None:
+            first, suffix = paths.first[:LONGEST_SHOWN], ""
+            if paths.number > 1:
+                suffix = f" and {paths.number - 1} more"
+            yield LOCAL_PATH.found(self.profile, path, line=paths.line, first=first, more=suffix)
 
 
 def _target(item: Item) -> str | None:

@@ -73,15 +73,16 @@ class FileReader:
 
     def contents(self, item: Item, search: Search) -> Contents:
         """The contents of a regular file, within the limit of the search."""
-        scans = _scans_of(item)
+        scans, memory, contents = _scans_of(item), self._memory, None
         fits = scans.searched <= search.left
-        if search.affords(item.size):
-            cached = self._found.pop(item.path, None)
-            contents = scans.look_at(item, self._memory) if cached is None else cached
+        if 0 < min(item.size, HEAD) <= search.left:
+            contents = self._found.pop(item.path, None)
         else:
             # The search continues: a smaller file may still fit
+            memory = _without_memory
             scans = scans._replace(scripted=False, searched=scans.searched if fits else 0)
-            contents = scans.look_at(item, _without_memory)
+        if contents is None:
+            contents = memory(item, scans.most, scans.examine) if scans.most else NOTHING
         if not contents.pointer:
             search.left -= scans.searched
             search.skipped += not fits
@@ -106,10 +107,6 @@ class _Scans(NamedTuple):
     def most(self) -> int:
         """The number of bytes that the scanners need."""
         return HEAD if self.scripted or self.small else self.searched
-
-    def look_at(self, item: Item, memory: Memory) -> Contents:
-        """The scanners' results for a file, or the memory's."""
-        return memory(item, self.most, self.examine) if self.most else NOTHING
 
     def examine(self, data: bytes) -> Contents:
         """The scanners' results for the beginning of a file."""

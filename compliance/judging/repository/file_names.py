@@ -69,19 +69,15 @@ def name_finding(rule: FixedRule, profile: Profile, name: str, path: str) -> Fin
 @lru_cache(maxsize=4096)
 def _violated_by(name: str) -> tuple[FixedRule, ...]:
     """The rules that a name violates; cached, because many folders have the same names."""
-    return tuple(_violations(name))
-
-
-def _violations(name: str) -> Iterator[FixedRule]:
     official = official_rule(name)
-    if official is not None:
-        yield official
+    rules = [] if official is None else [official]
     if not (name.isascii() and name.isprintable()):
-        yield from _characters(name)
+        rules += _characters(name)
     if _windows(name):
-        yield WINDOWS_NAME
+        rules.append(WINDOWS_NAME)
     if len(os.fsencode(name)) > LONGEST_NAME:
-        yield LONG_NAME
+        rules.append(LONG_NAME)
+    return tuple(rules)
 
 
 def _characters(name: str) -> Iterator[FixedRule]:

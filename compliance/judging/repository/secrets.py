@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 import msgspec
 
@@ -101,10 +100,6 @@ class Search(msgspec.Struct):
     left: int = msgspec.field(default_factory=lambda: IN_ALL)
     skipped: int = 0
 
-    def affords(self, size: int) -> bool:
-        """Whether the beginning of a file with this size may still be read."""
-        return 0 < min(size, HEAD) <= self.left
-
 
 def takes(name: str, size: int) -> int:
     """How many bytes of a file are searched: none if it has the extension of a binary file.
@@ -112,15 +107,10 @@ def takes(name: str, size: int) -> int:
     Only the beginning of a log is searched, and in it only the lines that are not records.
     """
     log = is_log(name)
-    if not log and _is_binary(name):
+    # A name may consist of the extension
+    if not log and os.path.splitext("x" + name)[1].lower() in _BINARY:
         return 0
     return min(size, LOG_HEAD if log else HEAD)
-
-
-@lru_cache(maxsize=1024)
-def _is_binary(name: str) -> bool:
-    """Whether a file is binary, by its extension; a name may consist of the extension."""
-    return os.path.splitext("x" + name)[1].lower() in _BINARY
 
 
 def is_log(path: str) -> bool:
@@ -155,6 +145,8 @@ def _at_marks(marks: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -
     # Like git, treat a file with a null byte near its beginning as binary
     if b"\0" in data[:8192]:
         return None
+    if not marks:
+        return ()
     lines = [*_lines([position for _, position, _ in marks], data, is_log=is_log)]
     if not lines:
         return ()

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.source_files import open_plain
-from podium.compliance.judging.logs.facts import NO_SETTINGS, Settings
+from podium.compliance.judging.logs.facts import NO_SETTINGS
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result, Run
@@ -98,7 +98,10 @@ def contradicts(logged: str | None, described: str) -> bool:
 def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     runs = verdict.result.runs
     settings = [run.facts.settings for run in runs]
-    if _are_the_same(settings):
+    # As in nearly all results. 8 and 8.0 are equal, but of different types
+    first, *others = settings or [NO_SETTINGS]
+    kinds = [*map(type, first.values)]
+    if all(item == first and [*map(type, item.values)] == kinds for item in others):
         return
     runs_by_value: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run, run_settings in zip(runs, settings, strict=True):
@@ -163,16 +166,6 @@ def _beginning(path: Path) -> Log:
             return parse_log(stream.read(HEAD))
     except OSError:
         return Log()
-
-
-def _are_the_same(settings: list[Settings]) -> bool:
-    """Whether all settings are equal and written in the same way, as in nearly all results."""
-    first, *others = settings or [NO_SETTINGS]
-    kinds = first.kinds()
-    return all(
-        item.values == first.values and item.keys == first.keys and item.kinds() == kinds
-        for item in others
-    )
 
 
 def canonical_text(value: Any) -> str:

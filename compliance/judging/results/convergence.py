@@ -82,17 +82,13 @@ def judge_convergence(
     if reason:
         return Convergence("not_applicable", messages=(reason,))
     if quirks_of(profile).names_by_logs:
-        benchmark = _named_by(runs, benchmark)
+        # The verifier uses the points of the name in the logs, not of the folder's name
+        names = {run.benchmark for run in runs if run.benchmark}
+        benchmark = names.pop() if len(names) == 1 else benchmark
     reference_points = references(profile, rules, benchmark, points)
     if not pruned:
         reference_points = replace(reference_points, used=reference_points.every)
     return _Judge(rules, benchmark, runs, profile, reference_points).judge()
-
-
-def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
-    """The benchmark whose points the verifier uses: the name in the logs, not the folder's name."""
-    names = {run.benchmark for run in runs if run.benchmark}
-    return names.pop() if len(names) == 1 else benchmark
 
 
 def compared(policy: Convergence, verifier: Convergence) -> Convergence:
@@ -142,8 +138,10 @@ class _Judge:
             return self._ends("fail", crash, fault="crash")
         if reason := self._mixed():
             return self._ends("fail", reason, fault="mixed")
-        if unfinished := self._unfinished():
-            return self._ends("fail", unfinished, fault="unfinished")
+        failed = sum(not run.converged for run in self.runs)
+        if failed > self.drop:
+            reason = f"{failed} of {len(self.runs)} runs did not converge; at most {self.drop} may"
+            return self._ends("fail", f"{reason}: repeat the set of runs", fault="unfinished")
         if size is None:
             return self._ends("fail", "no run logs global_batch_size: log it once per run")
         self.case, reference = self.known.match(size)
@@ -192,15 +190,6 @@ class _Judge:
             return f"submission_benchmark differs between runs: {name_list}"
         return ""
 
-    def _unfinished(self) -> str:
-        failed = sum(not run.converged for run in self.runs)
-        if failed > self.drop:
-            return (
-                f"{failed} of {len(self.runs)} runs did not converge; at most {self.drop} may: "
-                "repeat the set of runs"
-            )
-        return ""
-
     def _missing(self, size: float) -> str:
         subject = f"{self.benchmark} in {self.round.usage} {self.round.name}"
         if not self.known.used:
@@ -214,7 +203,10 @@ class _Judge:
 
     def _compare(self, size: float, reference: Reference) -> Convergence:
         values = [converged_at(run, self.known.way.unfinished) for run in self.runs]
-        short = self._short()
+        message, needed_runs = "", self.known.needed
+        # The official verifier tests any number of runs
+        if not self.quirks.counts_all_runs and len(values) < needed_runs:
+            message = f"{there_are(len(values), 'run')}; a result needs {needed_runs}"
         if not trimmed(values, self.drop):
             return self._ends("fail", f"no run is left of {len(values)} after dropping the ends")
         submission = self.known.way.mean(values, self.drop)
@@ -223,13 +215,16 @@ class _Judge:
         allowance = self.known.way.allowance(self.rules)
         # From the largest speedup, as the rules define the test
         lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
-        passed = submission >= lowest and not short
+        passed = submission >= lowest and not message
         # Below the range the smallest point is used: a result that passes is accepted, a result
         # that fails needs its own point
         verdict: Verdict = "pass" if passed else "missing" if self.case == "below_range" else "fail"
-        message = short
-        if not passed and not short:
+        if not passed and not message:
             message = self._too_fast(submission, lowest, size)
+        points: tuple[Reference, ...] = (reference,)
+        # An interpolated reference is between two points
+        if len(reference.ids) > 1:
+            points = tuple(point for point in self.known.used if point.ids[0] in reference.ids)
         return Convergence(
             verdict,
             self.case,
@@ -242,23 +237,11 @@ class _Judge:
             self.unit,
             reference.deviation,
             allowance,
-            self._points(reference),
+            points,
             self.known.pruned,
             self.places,
             (message,) if message else (),
         )
-
-    def _short(self) -> str:
-        needed_runs = self.known.needed
-        # The official verifier tests any number of runs
-        if self.quirks.counts_all_runs or len(self.runs) >= needed_runs:
-            return ""
-        return f"{there_are(len(self.runs), 'run')}; a result needs {needed_runs}"
-
-    def _points(self, reference: Reference) -> tuple[Reference, ...]:
-        if not reference.interpolated:
-            return (reference,)
-        return tuple(point for point in self.known.used if point.ids[0] in reference.ids)
 
     def _too_fast(self, submission: float, lowest: float, size: float) -> str:
         reached, allowed = distinct(submission, lowest)

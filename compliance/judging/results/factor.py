@@ -40,7 +40,7 @@ class Factor(msgspec.Struct, frozen=True):
 
     `committee` is the number in scaling.json, None without the file. `computed` is the factor that
     the reference points imply. The `convention` decides which of them the score uses. `supported`
-    are the numbers that scaling.json may have according to the computation.
+    are the numbers that a scaling.json may have according to the computation.
     """
 
     value: float = 1.0
@@ -115,7 +115,9 @@ def choose_factor(
     the score of a result that converges sooner than the reference. `official` is the convergence in
     the official verifier's arithmetic, whose factor scaling.json may have as well.
     """
-    supported = _supported(convergence, normalised=normalised)
+    supported: tuple[float, ...] = (1.0,)
+    if committee is not None:
+        supported = _supported(convergence, normalised=normalised)
     computed = 1.0
     if convergence is not None and (normalised or convergence.verdict != "pass"):
         # Only the committee can bring a result that fails the test to the reference's mean

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from podium.compliance.judging.inputs.layout import RESULT_NAME, ResultFolder, Tree
 from podium.compliance.judging.inputs.log_names import is_compressed, placed
 from podium.compliance.judging.inputs.tree_rules import MISNAMED_LOG, MISPLACED, UNKNOWN_FILE
-from podium.compliance.judging.results.batch import spreads
 from podium.compliance.judging.results.consistency import one_kind
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
@@ -46,26 +45,36 @@ def judge_result(
     if quirks.skips_unknown_folders and not folder.official:
         return verdict
     path = result.place.display_path
-    verdict.findings += _of_strays(tree, folder, _run_count(verdict, path, context))
-    verdict.findings += _compressed(result, context)
+    verdict.findings += _run_count(verdict, path, context)
+    verdict.findings += [
+        COMPRESSED_LOG.found(context.profile, run.display_path, name=run.name)
+        for run in result.runs
+        if run.facts.compressed
+    ]
     verdict.findings += _failures(verdict, path, context)
     if not quirks.ignores_policy:
-        verdict.findings += _of_strays(tree, folder, _names(tree, folder, context))
-        verdict.findings += _left_out(result, path, context)
+        verdict.findings += _names(tree, folder, context)
+        # No time of the result follows the rules
+        if result.runs and all(run.facts.leaves_out for run in result.runs):
+            severity = Severity.ERROR if context.rules.package.unprecedented else None
+            count = len(result.runs)
+            verdict.findings.append(
+                EVALUATIONS_LEFT_OUT.found(context.profile, path, severity=severity, runs=count)
+            )
         verdict.findings += one_kind(verdict, path, context)
         verdict.findings += plausible(verdict, path, context)
-        verdict.findings += spreads(result, context)
         verdict.findings += judge_scaling(result)
+    if not tree.strays.isdisjoint(("", folder.system)):
+        verdict.findings = [*_of_strays(verdict.findings)]
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]
     return verdict
 
 
-def _of_strays(tree: Tree, folder: ResultFolder, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _of_strays(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings; missing runs follow from logs of the system outside the folders of results."""
-    has_strays = not tree.strays.isdisjoint(("", folder.system))
     for finding in findings:
-        follows = has_strays and finding.id in (TOO_FEW_RUNS.id, NUMBERING.id)
+        follows = finding.id in (TOO_FEW_RUNS.id, NUMBERING.id)
         yield replace(finding, caused_by=MISPLACED.id) if follows else finding
 
 
@@ -81,7 +90,8 @@ def _of_policy(finding: Finding) -> Finding:
 
 def _run_count(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     folder = verdict.folder
-    needed_runs, run_count = context.rules.benchmark(folder.benchmark).runs, len(folder.logs)
+    benchmark = context.rules.benchmark(folder.benchmark)
+    needed_runs, run_count = benchmark.runs, len(folder.logs)
     is_weak = folder.scaling == "weak"
     if run_count < needed_runs:
         yield TOO_FEW_RUNS.found(
@@ -95,7 +105,7 @@ def _run_count(verdict: ResultVerdict, path: str, context: JudgingContext) -> It
             benchmark=folder.benchmark,
         )
     # Throughput has only a least number of instances
-    elif run_count > needed_runs and not is_weak and not _first_converging(verdict, context):
+    elif run_count > needed_runs and not (is_weak or benchmark.first_converging):
         allowed = context.rules.package.median_window
         yield TOO_MANY_RUNS.found(
             context.profile,
@@ -123,15 +133,11 @@ def _by_launch(runs: Sequence[Run]) -> list[Run]:
     return sorted(runs, key=lambda run: run.facts.run.start_ms or math.inf)
 
 
-def _first_converging(verdict: ResultVerdict, context: JudgingContext) -> bool:
-    return context.rules.benchmark(verdict.folder.benchmark).first_converging
-
-
 def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
     """The runs whose failures count: the median window if there are more runs than needed."""
-    result = verdict.result
+    result, benchmark = verdict.result, context.rules.benchmark(verdict.folder.benchmark)
     # The runs of NCF that are not scored count, too: see `_failures`
-    if context.quirks.counts_all_runs or result.weak or _first_converging(verdict, context):
+    if context.quirks.counts_all_runs or result.weak or benchmark.first_converging:
         return result.runs
     parts = zip(result.runs, result.score.runs, strict=True)
     return [run for run, part in parts if part.role != "outside"]
@@ -172,7 +178,7 @@ def _failures(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
             names=join_limited(names, 6),
         )
     # In 0.5, the runs of NCF that do not count are not dropped as slowest
-    if failed <= allowed and not benchmark.first_converging:
+    if failed <= allowed and not benchmark.first_converging and verdict.failed_runs:
         yield from _dropped_runs(verdict, context)
 
 
@@ -194,14 +200,6 @@ def _dropped_runs(verdict: ResultVerdict, context: JudgingContext) -> Iterator[F
         elif not run.facts.missed_only:
             finding = BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
             yield replace(finding, caused_by=run.fault)
-
-
-def _left_out(result: Result, path: str, context: JudgingContext) -> Iterator[Finding]:
-    """A finding if every run omits evaluations: then no time of the result follows the rules."""
-    runs = result.runs
-    if runs and all(run.facts.leaves_out for run in runs):
-        severity = Severity.ERROR if context.rules.package.unprecedented else None
-        yield EVALUATIONS_LEFT_OUT.found(context.profile, path, severity=severity, runs=len(runs))
 
 
 # --- the files in the folder ---
@@ -236,18 +234,12 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
             tree.place(folder.path),
             numbers=join_limited([str(number) for number in sorted_numbers], 12),
         )
-    yield from _misnamed(tree, folder, context)
+    if folder.misnamed:
+        yield from _misnamed(tree, folder, context)
     for name in folder.unknown[:_MOST]:
         path = tree.place(f"{folder.path}/{name}")
         remark = _more(folder.unknown, name)
         yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=remark)
-
-
-def _compressed(result: Result, context: JudgingContext) -> Iterator[Finding]:
-    """Findings about logs that are compressed in spite of their names."""
-    for run in result.runs:
-        if run.facts.compressed:
-            yield COMPRESSED_LOG.found(context.profile, run.display_path, name=run.name)
 
 
 def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:

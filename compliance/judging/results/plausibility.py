@@ -1,4 +1,4 @@
-"""The plausibility of a result: dates, speed, and scored checkpoints.
+"""The plausibility of a result: dates, speed, scored checkpoints, and the batch of a device.
 
 Only the policy has these rules: the official verifier compares only the seeds of runs.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
-from podium.compliance.judging.results.result import Run
+from podium.compliance.judging.results.result import Result
+from podium.compliance.judging.results.rules.batch_rules import NOT_SPREAD
 from podium.compliance.judging.results.rules.plausibility_rules import (
     CHECKPOINTS_LEFT_OUT,
     EARLY_RUNS,
@@ -20,10 +21,14 @@ from podium.compliance.judging.results.rules.plausibility_rules import (
     OLD_RUNS,
     UNEVEN_SPEED,
 )
+from podium.rules.checks.disclosure import DEVICE_BATCHES
 from podium.rules.checks.one_run import EARLIEST_MS
 from podium.rules.convergence.spread import uneven
 from podium.rules.finding import Finding
+from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.calendar import PUBLISHED, month_ms
+from podium.rules.model.round import Round
+from podium.rules.run import as_number
 
 DAY_MS = 86_400_000.0
 
@@ -39,6 +44,7 @@ def plausible(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
     yield from _dates(verdict, path, context)
     yield from _speed(verdict, path, context)
     yield from _checkpoints(verdict, path, context)
+    yield from _batch(verdict.result, context)
 
 
 # --- dates ---
@@ -54,53 +60,42 @@ def _dates(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterat
     ]
     if not runs:
         return
-    dates = _Dated(verdict, path, context, runs)
-    published = PUBLISHED.get((rules.usage, rules.name))
-    if published is None:
-        # A round that is still open: only runs in the future are certainly wrong
-        now = time.time() * 1000 + DAY_MS
-        yield from dates.those(FUTURE_RUNS, lambda start: start > now, event="is checked")
-        return
-    year, month = published
-    end = month_ms(year, month + 1)
-    too_old = month_ms(year - OLDEST_YEARS, month)
-    oldest = month_ms(year - 1, month - MONTHS_OF_REVIEW)
-    yield from dates.those(FUTURE_RUNS, lambda start: start >= end, event="was published")
-    yield from dates.those(EARLY_RUNS, lambda start: start < too_old, years=OLDEST_YEARS)
-    allowed = "logs of an earlier round need a notice"
-    if not rules.package.resubmission:
-        allowed = "check that these logs are not from an earlier round"
-    yield from dates.those(OLD_RUNS, lambda start: too_old <= start < oldest, allowed=allowed)
-
-
-class _Dated:
-    """The runs of a result with their start times, for selection."""
-
-    def __init__(
-        self,
-        verdict: ResultVerdict,
-        path: str,
-        context: JudgingContext,
-        runs: Sequence[tuple[float, Run]],
-    ) -> None:
-        self.path, self.context, self.runs = path, context, runs
-        self.total = len(verdict.result.runs)
-
-    def those(self, rule: Any, test: Callable[[float], bool], **fields: Any) -> Iterator[Finding]:
-        """One finding of a rule for all runs whose start satisfies the condition."""
-        matches = [(start, run) for start, run in self.runs if test(start)]
+    for rule, first, end, fields in _wrong_periods(rules):
+        matches = [
+            (start, run) for start, run in runs if first <= start and (end is None or start < end)
+        ]
+        # One finding of a rule for all runs that began in its period
         if matches:
             start, run = matches[0]
             yield rule.found(
-                self.context.profile,
-                self.path,
+                context.profile,
+                path,
                 count=len(matches),
-                total=self.total,
-                title=self.context.rules.title,
+                total=len(verdict.result.runs),
+                title=rules.title,
                 name=run.name,
                 date=_date(start),
                 **fields,
             )
+
+
+def _wrong_periods(rules: Round) -> list[tuple[FixedRule, float, float | None, dict[str, Any]]]:
+    """Periods in which no run of a round can have begun: rule, begin, end, words for a finding."""
+    published = PUBLISHED.get((rules.usage, rules.name))
+    if published is None:
+        # A round that is still open: only runs in the future are certainly wrong
+        return [(FUTURE_RUNS, time.time() * 1000 + DAY_MS, None, {"event": "is checked"})]
+    year, month = published
+    too_old = month_ms(year - OLDEST_YEARS, month)
+    oldest = month_ms(year - 1, month - MONTHS_OF_REVIEW)
+    allowed = "logs of an earlier round need a notice"
+    if not rules.package.resubmission:
+        allowed = "check that these logs are not from an earlier round"
+    return [
+        (FUTURE_RUNS, month_ms(year, month + 1), None, {"event": "was published"}),
+        (EARLY_RUNS, -math.inf, too_old, {"years": OLDEST_YEARS}),
+        (OLD_RUNS, too_old, oldest, {"allowed": allowed}),
+    ]
 
 
 def _date(milliseconds: float) -> str:
@@ -154,3 +149,50 @@ def _checkpoints(verdict: ResultVerdict, path: str, context: JudgingContext) -> 
             scored=scored,
             due=due,
         )
+
+
+# --- batch ---
+
+
+def _batch(result: Result, context: JudgingContext) -> Iterator[Finding]:
+    """Compare the batch of a device, times accumulation, with the system description.
+
+    If there are several accelerators for one part of the batch, the model is divided among them. If
+    the log has no accumulation, a device may have processed its batch several times. Instances of a
+    throughput result are smaller than their system and are not checked.
+    """
+    description = result.description
+    accelerators = description.accelerators if description is not None else None
+    if not accelerators or result.weak or not result.runs:
+        return
+    run = result.runs[0]
+    settings = run.facts.settings.as_dict()
+    batch = _count(settings, "global_batch_size")
+    device = next((key.name for key in DEVICE_BATCHES if key.name in settings), None)
+    device_count = _count(settings, device) if device is not None else None
+    if device is None or batch is None or device_count is None:
+        return
+    steps = _count(settings, "gradient_accumulation_steps") or 1
+    width = batch / (device_count * steps)
+    # Widely used code processes a device's batch twice, and logs an accumulation of 1
+    if _divides(width, accelerators) or (steps == 1 and _divides(accelerators, width)):
+        return
+    product = device if steps == 1 else f"{device} * gradient_accumulation_steps"
+    yield NOT_SPREAD.found(
+        context.profile,
+        run.display_path,
+        key=device,
+        batch=f"{batch:.15g}",
+        width=width,
+        product=product,
+        accelerators=accelerators,
+    )
+
+
+def _divides(part: float, total: float) -> bool:
+    return total % part == 0
+
+
+def _count(settings: Mapping[str, Any], key: str) -> float | None:
+    number = as_number(settings.get(key))
+    return number if number is not None and number > 0 else None

@@ -30,10 +30,10 @@ A name and a factor do not prove that the logs are the published logs.
 
 def judge_scaling(result: Result) -> Iterator[Finding]:
     """Findings about a scaling.json that cannot be read, or whose factor is not supported."""
+    committee, problem = result.committee_factor
     # The official summary overwrites the file with its own factor
-    if result.quirks.computes_factors:
+    if result.quirks.computes_factors or (committee is None and not problem):
         return
-    _, problem = result.committee_factor
     path, factor = f"{result.place.display_path}/{SCALING_FILE}", result.score.factor
     if problem:
         yield BAD_SCALING.found(
@@ -59,7 +59,8 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         return
     verifier = result.official_convergence
     # If the official verifier crashes on a benchmark, that says nothing about the result
-    if not result.quirks.crashes_on_logs and _crashes_verifier(result):
+    benchmark = result.rules.benchmark(result.place.benchmark)
+    if benchmark.convergence.crashes_verifier and not result.quirks.crashes_on_logs:
         verifier = policy
     if verifier.fault == "crash":
         # A bypass flag accepts the result of the comparison, but does not prevent the crash
@@ -101,10 +102,6 @@ def _at_least(lowest: float | None, submission: float | None) -> str:
     if lowest is None:
         return ""
     return f"at least {distinct(lowest, lowest if submission is None else submission)[0]}"
-
-
-def _crashes_verifier(result: Result) -> bool:
-    return result.rules.benchmark(result.place.benchmark).convergence.crashes_verifier
 
 
 def _decided(result: Result) -> str:

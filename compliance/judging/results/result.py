@@ -185,16 +185,22 @@ class Result(msgspec.Struct, dict=True):
 
     @cached_property
     def score(self) -> Score:
-        """Time to train, with its factor."""
-        committee = self.committee_factor[0]
-        compared = committee is not None and not self.quirks.computes_factors
+        """Time to train, with its factor.
+
+        Since 2.1 the rules scale the score of a result that converges sooner than the reference.
+        HPC follows the training rules of its time, so since its 2.0. The scores of published rounds
+        are scaled only by scaling.json. The official summary scales by its computed factor in all
+        rounds.
+        """
+        committee, computes = self.committee_factor[0], self.quirks.computes_factors
         factor = choose_factor(
             committee,
             self.convergence,
-            normalised=normalises(self.rules, self.profile),
-            convention=self.factors or usual_factors(self.rules, self.profile),
+            normalised=computes or self.rules.package.normalised,
+            convention=self.factors
+            or ("computed" if computes or not self.rules.published else "published"),
             # Computed only for a file that it may support
-            official=self.official_convergence if compared else None,
+            official=None if committee is None or computes else self.official_convergence,
         )
         return replace(self._unscaled, factor=factor)
 
@@ -287,23 +293,6 @@ class Result(msgspec.Struct, dict=True):
         return Result(
             self.place, self.rules, Profile.VERIFIER, self.runs, self.description, self.points
         )
-
-
-def normalises(rules: Round, profile: Profile) -> bool:
-    """Whether a score is scaled if it converges sooner than the reference: rules since 2.1.
-
-    HPC follows the training rules of its time, so since its 2.0. The official tools always do it.
-    """
-    return quirks_of(profile).computes_factors or rules.package.normalised
-
-
-def usual_factors(rules: Round, profile: Profile) -> Convention:
-    """The convention of factors of a round: published results are scaled only by scaling.json.
-
-    The official summary scales by its computed factor in all rounds.
-    """
-    computes = quirks_of(profile).computes_factors or not rules.published
-    return "computed" if computes else "published"
 
 
 def entry_division(folder: Path) -> str:

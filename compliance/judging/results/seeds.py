@@ -60,7 +60,20 @@ def check_seeds(
     `division` is the system description's. `source_files` returns the paths of the submission's
     files; without it, files are not checked. `weak`: instances of a throughput result.
     """
-    return list(_Judgement(runs, rules, division, profile, weak).findings(source_files))
+    judgement = _Judgement(runs, rules, division, profile, weak)
+    official, by_policy = judgement.official, judgement.by_policy
+    findings: list[Finding] = []
+    if official or (by_policy and judgement.demanded):
+        findings += judgement.compared()
+    repeated = {finding.path for finding in findings if finding.id == "seeds.repeated"}
+    if judgement.demanded or (official and not by_policy):
+        findings += judgement.several()
+    if by_policy and (judgement.demanded or judgement.pruned):
+        findings += judgement.shared(repeated)
+    if by_policy and judgement.demanded:
+        findings += judgement.sources(source_files)
+        findings += judgement.counted()
+    return findings
 
 
 class _Judgement:
@@ -82,23 +95,9 @@ class _Judgement:
         self.demanded = division.strip().lower() == "closed" and rules.limits.seeds_logged
         self.asked = StatedBy.BOTH if self.demanded else StatedBy.VERIFIER
 
-    def findings(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
-        """All findings in the profile."""
-        findings: list[Finding] = []
-        if self.official or (self.by_policy and self.demanded):
-            findings += self._compared()
-            yield from findings
-        if self.demanded or (self.official and not self.by_policy):
-            yield from self._several()
-        if self.by_policy and (self.demanded or self.pruned):
-            yield from self._shared({f.path for f in findings if f.id == "seeds.repeated"})
-        if self.by_policy and self.demanded:
-            yield from self._sources(source_files)
-            yield from self._counted()
-
     # --- as the official checker ---
 
-    def _compared(self) -> Iterator[Finding]:
+    def compared(self) -> Iterator[Finding]:
         """Findings about runs without a seed, and records with equal file, line and integer."""
         first: _FirstLogged = {}
         for run in self.runs:
@@ -177,7 +176,8 @@ class _Judgement:
 
     # --- warnings, and rules of the policy alone ---
 
-    def _several(self) -> Iterator[Finding]:
+    def several(self) -> Iterator[Finding]:
+        """Findings about runs with several seeds."""
         for run in self.runs:
             count = len(run.seeds)
             if not self.quirks.counts_seed_records:
@@ -185,7 +185,7 @@ class _Judgement:
             if count > 1:
                 yield self._found(SEVERAL, run, run.seeds[1][1], count=count)
 
-    def _shared(self, repeated: set[str]) -> Iterator[Finding]:
+    def shared(self, repeated: set[str]) -> Iterator[Finding]:
         """Findings about equal seeds in several runs, at any source line.
 
         Repeats within a run count once. `repeated` are the runs that are reported already.
@@ -207,7 +207,7 @@ class _Judgement:
             for key in run_seeds:
                 first.setdefault(key, run)
 
-    def _sources(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
+    def sources(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
         """Findings about files in which seeds are logged, each once: runs mostly share the file."""
         logged_in: dict[str, tuple[SeededRun, int]] = {}
         for run in self.runs:
@@ -227,7 +227,7 @@ class _Judgement:
                 continue
             yield self._found(SOURCE, run, line, file=file, problem=problem)
 
-    def _counted(self) -> Iterator[Finding]:
+    def counted(self) -> Iterator[Finding]:
         """A finding if the seeds only number the runs, in any order."""
         sets = [{_canonical(seed[0]) for seed in run.seeds} for run in self.runs]
         if len(sets) < _LEAST_COUNTED or any(len(seed_set) != 1 for seed_set in sets):

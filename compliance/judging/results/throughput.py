@@ -25,8 +25,6 @@ def judge_throughput(
     tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run]
 ) -> Iterator[Finding]:
     """Findings about one throughput result and its pruned logs."""
-    if verdict.folder.scaling != "weak":
-        return
     for run in verdict.result.runs:
         if not run.facts.run.converged:
             yield NOT_CONVERGED.found(_PROFILE, run.display_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,64 +17,37 @@ from podium.compliance.judging.systems.reader import read_description
 from podium.compliance.judging.systems.system_rules import DIVISION_MISMATCH
 from podium.rules.finding import Finding, Severity
 
-if TYPE_CHECKING:
-    from podium.compliance.judging.systems.agreement import LogFacts
-    from podium.compliance.judging.systems.values import SystemDescription
 
+def judge_agreement(result: Result) -> Iterator[Finding]:
+    """Differences between the logs of a result and the description, each reported once."""
+    from podium.compliance.judging.systems.agreement import LogFacts, agrees_with_logs
 
-class LogAgreement:
-    """Compares logs with descriptions; nearly all logs of a system have the same values."""
-
-    def __init__(self, context: JudgingContext) -> None:
-        common = context.rules.scopes("", "")[0].keys
-        # From 4.1 on no rule requires the key, but some logs still have old values
-        self._with_status = "submission_status" in common
-        self._known: dict[tuple[str, LogFacts], list[Finding]] = {}
-
-    def judge(self, result: Result) -> Iterator[Finding]:
-        """Differences between the logs of a result and the description, each reported once."""
-        description = result.description
-        if description is None:
-            return
-        reported: set[tuple[str, Any]] = set()
-        for log_facts, run in self._logged(result).items():
-            for difference in self._differences(result.place.system, description, log_facts):
-                if (difference.id, difference.actual) not in reported:
-                    reported.add((difference.id, difference.actual))
-                    line = line_of(run.path, difference.key or "")
-                    yield replace(difference, path=run.display_path, line=line)
-
-    def _logged(self, result: Result) -> dict[LogFacts, Run]:
-        """The values in the logs that describe the system, each with the first run that has it."""
-        from podium.compliance.judging.systems.agreement import LogFacts
-
-        first_runs: dict[LogFacts, Run] = {}
-        for run in result.runs:
-            facts = run.facts
-            log_facts = LogFacts(
-                facts.org,
-                facts.platform,
-                facts.status,
-                facts.nodes,
-                facts.accelerators_per_node,
-                result.weak,
-                facts.model_parallel,
-            )
-            first_runs.setdefault(log_facts, run)
-        return first_runs
-
-    def _differences(
-        self, system: str, description: SystemDescription, log_facts: LogFacts
-    ) -> list[Finding]:
-        """The differences, without a path: they are the same for all logs with these values."""
-        differences = self._known.get((system, log_facts))
-        if differences is None:
-            from podium.compliance.judging.systems.agreement import agrees_with_logs
-
-            status = None if self._with_status else Severity.NOTE
-            differences = agrees_with_logs(description, log_facts, "", status)
-            self._known[system, log_facts] = differences
-        return differences
+    description = result.description
+    if description is None:
+        return
+    # Nearly all logs of a result have the same values: each is compared once
+    first_runs: dict[LogFacts, Run] = {}
+    for run in result.runs:
+        facts = run.facts
+        log_facts = LogFacts(
+            facts.org,
+            facts.platform,
+            facts.status,
+            facts.nodes,
+            facts.accelerators_per_node,
+            result.weak,
+            facts.model_parallel,
+        )
+        first_runs.setdefault(log_facts, run)
+    # From 4.1 on no rule requires the key, but some logs still have old values
+    has_status = "submission_status" in result.rules.scopes("", "")[0].keys
+    reported: set[tuple[str, Any]] = set()
+    for log_facts, run in first_runs.items():
+        status = None if has_status else Severity.NOTE
+        for difference in agrees_with_logs(description, log_facts, run.display_path, status):
+            if (difference.id, difference.actual) not in reported:
+                reported.add((difference.id, difference.actual))
+                yield replace(difference, line=line_of(run.path, difference.key or ""))
 
 
 def judge_divisions(

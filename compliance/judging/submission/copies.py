@@ -37,21 +37,23 @@ class FingerprintIndex(Generic[_R]):
     """
 
     def __init__(self) -> None:
-        self._first: dict[tuple[float, ...], tuple[RunFingerprint, _R]] = {}
+        self._first: dict[tuple[float, float], tuple[RunFingerprint, _R]] = {}
         self._logged: dict[RunFingerprint, _R] = {}
         self._moved: dict[RunFingerprint, _R] = {}
 
     def find(self, marks: RunFingerprint) -> tuple[_R | None, bool]:
         """The first run added that has these marks, and whether at another time; or None."""
-        first = self._first.get(_length(marks)) if tells_apart(marks) else None
+        duration = _duration(marks)
+        first = None if duration is None else self._first.get(duration)
         return (None, False) if first is None else self._like(first, marks)
 
     def add(self, marks: RunFingerprint, run: _R) -> tuple[_R | None, bool]:
         """Add a run, if its marks identify it. Return the result of `find` before the addition."""
-        if not tells_apart(marks):
+        duration = _duration(marks)
+        if duration is None:
             return None, False
-        first = self._first.setdefault(_length(marks), (marks, run))
-        # setdefault returned the new item: no earlier run has this length
+        first = self._first.setdefault(duration, (marks, run))
+        # setdefault returned the new item: no earlier run has this duration
         if first[0] is marks:
             return None, False
         match = self._like(first, marks)
@@ -231,11 +233,6 @@ def same_scores(
             yield SAME_SCORE.found(context.profile, path, minutes=minutes, other=other)
 
 
-def tells_apart(marks: RunFingerprint) -> bool:
-    """Whether there are enough marks to identify one run."""
-    return len(marks.times) >= _LEAST_MARKS
-
-
 def from_its_start(marks: RunFingerprint) -> RunFingerprint:
     """The same marks with times relative to the first."""
     # A copy may have another time of day: then only the intervals are equal
@@ -243,9 +240,14 @@ def from_its_start(marks: RunFingerprint) -> RunFingerprint:
     return RunFingerprint(tuple([time - start for time in marks.times]), marks.values)
 
 
-def _length(marks: RunFingerprint) -> tuple[float, ...]:
-    """The duration of a run, and the time from its start to its last mark."""
+def _duration(marks: RunFingerprint) -> tuple[float, float] | None:
+    """The duration of a run, and the time from its start to its last mark.
+
+    None if there are too few marks to identify a run.
+    """
     times = marks.times
+    if len(times) < _LEAST_MARKS:
+        return None
     return times[1] - times[0], times[-1] - times[0]
 
 

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
-from podium.compliance.judging.inputs.listing import Item
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
 from podium.compliance.judging.inputs.tree_scan import meant_folder
 from podium.compliance.judging.repository.contents import FileReader
@@ -39,8 +37,14 @@ MOST_READMES = 20
 LONGEST_README = 1 << 16
 """Bytes of a README that are read."""
 
-_STARTS = ("weight", "checkpoint", "model")
-"""Words for starting weights: the README of some benchmarks must name their source."""
+_COMMANDS = ("run_and_time", "bash ", "sbatch", "srun", "python", "docker", "mpirun", "torchrun")
+
+_TOPICS = {"the command that runs the benchmark": _COMMANDS, "how to get the dataset": ("data",)}
+"""The topics that a README must have, each with words that indicate it."""
+
+_TOPIC_OF_WEIGHTS = {"where the starting weights come from": ("weight", "checkpoint", "model")}
+"""The further topic of benchmarks that do not start from random weights."""
+
 SCRIPTS = ("setup.sh", "init_datasets.sh", "run_and_time.sh")
 """Scripts next to an implementation: submission rules, Directory structure."""
 
@@ -99,7 +103,7 @@ def _implementation(
     # Results in a folder with an older name may also have their code under that name
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
     bases = [f"{folder}/{name}" for folder in CODE_FOLDERS for name in names]
-    paths = [path for base in bases for path in code.below(base)]
+    paths = [path for base in bases for path in code.paths if path.startswith(f"{base}/")]
     if not paths:
         # A truncated listing does not prove that a file is missing
         if code.whole:
@@ -114,19 +118,21 @@ def _implementation(
     base = "/".join(paths[0].split("/")[:2])
     readmes = [path for path in paths if _name(path).lower().startswith("readme")]
     if readmes:
-        text = " ".join(_text(code.file(path), reader) for path in readmes[:MOST_READMES])
+        files = map(code.file, readmes[:MOST_READMES])
+        heads = [reader.beginning(file) or b"" for file in files if file is not None]
+        text = b" ".join(head[:LONGEST_README] for head in heads).decode(errors="replace").lower()
         yield from _readme(tree, context.rules.benchmark(folder.benchmark), readmes[0], text)
     else:
         yield NO_README.found(_PROFILE, tree.place(base), folder=base)
     # In 0.5 and 0.6 the scripts are in other folders, or have other names
-    if not is_early(context.rules):
+    if not context.rules.package.described_by_entry:
         yield from _scripts(tree, base, paths)
 
 
 def _other_folder(benchmark: str, code: Code, context: JudgingContext) -> str:
     """The probable folder of a benchmark's code, for the help; empty if it is not known."""
     bases = dict.fromkeys("/".join(path.split("/")[:2]) for path in code.paths)
-    names = benchmark_names(context.rules)
+    names = context.rules.allowed
     for base in bases:
         name = base.partition("/")[2]
         if name not in names and benchmark in near_names(name, context.rules):
@@ -139,7 +145,8 @@ def _readme(tree: Tree, benchmark: Benchmark, path: str, text: str) -> Iterator[
     display_path = tree.place(path)
     if not _SOFTWARE.search(text):
         yield NO_SOFTWARE_NAMED.found(_PROFILE, display_path, benchmark=benchmark.name, readme=path)
-    missing = [topic for topic, words in _topics(benchmark) if not any(w in text for w in words)]
+    topics = _TOPICS | (_TOPIC_OF_WEIGHTS if benchmark.starts_from_weights else {})
+    missing = [topic for topic, words in topics.items() if not any(w in text for w in words)]
     if missing:
         yield THIN_README.found(
             _PROFILE,
@@ -148,21 +155,6 @@ def _readme(tree: Tree, benchmark: Benchmark, path: str, text: str) -> Iterator[
             missing=" nor ".join(missing),
             readme=path,
         )
-
-
-def _text(file: Item | None, reader: FileReader) -> str:
-    """The beginning of a README in lower case; empty if it is not a readable file."""
-    head = None if file is None else reader.beginning(file)
-    return "" if head is None else head[:LONGEST_README].decode(errors="replace").lower()
-
-
-def _topics(benchmark: Benchmark) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The topics that a README must have, each with words that indicate it."""
-    runs = ("run_and_time", "bash ", "sbatch", "srun", "python", "docker", "mpirun", "torchrun")
-    yield "the command that runs the benchmark", runs
-    yield "how to get the dataset", ("data",)
-    if benchmark.starts_from_weights:
-        yield "where the starting weights come from", _STARTS
 
 
 def _scripts(tree: Tree, base: str, paths: list[str]) -> Iterator[Finding]:
@@ -183,7 +175,7 @@ def _descriptions(
     tree: Tree, results: list[ResultFolder], code: Code, context: JudgingContext
 ) -> Iterator[Finding]:
     """A finding about results without `<system>_<implementation>.json` anywhere in the code."""
-    if is_early(context.rules) or not code.whole:
+    if context.rules.package.described_by_entry or not code.whole:
         return
     names = [_name(path) for path in code.paths if path.endswith(".json")]
     systems = {folder.system for folder in results}
@@ -245,17 +237,6 @@ def _named_files(
                 named_files[file] = (lineno, run)
         if run.facts.config:
             configs.setdefault(run.facts.config, run)
-    yield from _sources(named_files, code, sources)
-    for config, run in configs.items():
-        if code.whole and _name(config) not in code.files:
-            yield NO_CONFIG.found(
-                _PROFILE, run.display_path, config=config, benchmark=folder.benchmark
-            )
-
-
-def _sources(
-    named_files: Mapping[str, tuple[int, Run]], code: Code, sources: Mapping[str, Answer]
-) -> Iterator[Finding]:
     missing: dict[str, Run] = {}
     for file, (lineno, run) in named_files.items():
         answer = sources.get(_name(file))
@@ -275,6 +256,11 @@ def _sources(
         yield SOURCE_NOT_FOUND.found(
             _PROFILE, first.display_path, files=files, absent=list(missing)
         )
+    for config, run in configs.items():
+        if code.whole and _name(config) not in code.files:
+            yield NO_CONFIG.found(
+                _PROFILE, run.display_path, config=config, benchmark=folder.benchmark
+            )
 
 
 def _seed_lines(runs: list[Run], sources: Mapping[str, Answer]) -> Iterator[Finding]:

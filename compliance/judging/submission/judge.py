@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +25,12 @@ from podium.compliance.judging.results.reference_points import judge_reference_p
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.seeds import check_seeds
 from podium.compliance.judging.results.throughput import judge_throughput
-from podium.compliance.judging.submission.agreement import LogAgreement, judge_divisions
+from podium.compliance.judging.submission.agreement import judge_agreement, judge_divisions
 from podium.compliance.judging.submission.copies import SubmissionIndex
 from podium.compliance.judging.submission.documents import judge_documents
 from podium.compliance.judging.submission.layout_rules import judge_tree, reported
 from podium.compliance.judging.submission.together import Comparator, judge_alone, judge_together
 from podium.compliance.judging.systems.check import (
-    SystemDescription,
     SystemVerdict,
     describe,
     judge_description,
@@ -48,8 +47,8 @@ from podium.rules.finding import DROPPED_RUN, Finding, Profile, Severity
 from podium.rules.hindsight import in_hindsight
 
 if TYPE_CHECKING:
+    from podium.compliance.judging.power.check import PowerVerdict
     from podium.compliance.judging.repository.contents import Memory
-    from podium.compliance.judging.repository.secrets import Secrets
 
 Verdicts = Mapping[str, LogVerdict]
 """The verdict of each log, by its path relative to the submission."""
@@ -84,10 +83,6 @@ class RoundState(msgspec.Struct):
     comparators: Sequence[Comparator] = ()
     contents: Callable[[Path], Memory | None] | None = None
 
-    def reader(self, root: Path) -> FileReader:
-        """The reader of a submission's files, which reads each file once for all scanners."""
-        return FileReader(None if self.contents is None else self.contents(root))
-
 
 def judge_submission(
     tree: Tree,
@@ -103,37 +98,42 @@ def judge_submission(
     findings for which the verifier rejects are marked. The verifier has no waivers.
     """
     suppressions, findings = _with_waivers_of(tree, context, suppressions)
-    logs = {path: _marked(verdict, suppressions) for path, verdict in verdicts.items()}
+    logs = {
+        path: replace(verdict, findings=suppressions.mark(verdict.findings))
+        for path, verdict in verdicts.items()
+    }
     findings += context.judge(
         lambda context: (reported if tree.scope else judge_tree)(tree, context)
     )
     systems = {name: _system(tree, path, name, context) for name, path in tree.systems.items()}
     findings += [finding for verdict in systems.values() for finding in verdict.findings]
-    descriptions = {name: verdict.description for name, verdict in systems.items()}
     code = Code(tree.root)
-    judge = _ResultJudge(tree, context, logs, suppressions, descriptions, code)
+    judge = _ResultJudge(tree, context, logs, suppressions, systems, code)
     results = [judge.judge(folder) for folder in tree.results]
     round_state = round_state or RoundState()
-    reader = round_state.reader(tree.root)
+    reader = FileReader(round_state.contents(tree.root) if round_state.contents else None)
     findings += _of_results(tree, results, context, round_state, code=code, reader=reader)
     if not tree.scope:
-        findings += judge.flag_findings() if suppressions.in_tree else []
+        # After every result has requested its flags
+        if suppressions.in_tree:
+            findings += context.judge(lambda context: judge.params[context.profile].findings)
         findings += _hygiene(tree, context, logs, reader)
     findings = suppressions.mark(findings)
     findings += [finding for verdict in results for finding in verdict.findings]
     findings = in_hindsight(findings, context.rules, context.profile)
     if context.rules.verified and not context.judges_officially:
         findings = mark_official(findings, findings, context.rules)
-    of_logs = [finding for verdict in logs.values() for finding in verdict.findings]
+    if suppressions.own is not None:
+        of_logs = [finding for verdict in logs.values() for finding in verdict.findings]
+        findings += suppressions.about([*findings, *of_logs])
     return SubmissionVerdict(
-        findings=[*findings, *suppressions.about([*findings, *of_logs])],
+        findings=findings,
         logs={tree.place(path): verdict for path, verdict in logs.items()},
         results=results,
         systems={tree.place(path): systems[name].findings for name, path in tree.systems.items()},
         described={
             tree.place(folder.path): tree.place(path) if path else ""
-            for folder in tree.results
-            for path in [tree.systems.get(folder.system)]
+            for folder, path in ((f, tree.systems.get(f.system)) for f in tree.results)
         },
         suppressions=suppressions,
     )
@@ -150,12 +150,6 @@ def _with_waivers_of(
 
     waivers, faults = waivers_in_tree(path, tree.place(WAIVERS_FILE))
     return replace(suppressions, waivers=(*suppressions.waivers, waivers), own=waivers), faults
-
-
-def _marked(verdict: LogVerdict, suppressions: Suppressions) -> LogVerdict:
-    if not verdict.findings or not suppressions.marks:
-        return verdict
-    return replace(verdict, findings=suppressions.mark(verdict.findings))
 
 
 def _of_results(
@@ -183,10 +177,7 @@ def _hygiene(
     tree: Tree, context: JudgingContext, logs: Verdicts, reader: FileReader
 ) -> list[Finding]:
     """Findings about the tree as a repository, for which there is an official checker, too."""
-
-    def secrets(path: str) -> Secrets | None:
-        verdict = logs.get(path)
-        return None if verdict is None or verdict.facts is None else verdict.facts.secrets
+    secrets = {path: verdict.facts.secrets for path, verdict in logs.items() if verdict.facts}
 
     def judge(context: JudgingContext) -> list[Finding]:
         if context.quirks.ignores_policy and not context.rules.package.repository_checked:
@@ -242,12 +233,11 @@ class _ResultJudge:
         context: JudgingContext,
         logs: Verdicts,
         suppressions: Suppressions,
-        descriptions: Mapping[str, SystemDescription | None],
+        systems: Mapping[str, SystemVerdict],
         code: Code,
     ) -> None:
         self.tree, self.context, self.logs, self.code = tree, context, logs, code
-        self.suppressions, self.descriptions = suppressions, descriptions
-        self.agreement = LogAgreement(context)
+        self.suppressions, self.systems = suppressions, systems
         profiles = [context.profile, *([Profile.VERIFIER] if context.judges_officially else [])]
         self.params = {
             profile: Params(tree.root, profile, self._shown, tree.disk) for profile in profiles
@@ -262,10 +252,6 @@ class _ResultJudge:
         findings = mark_official(verdict.findings, official.findings, self.context.rules)
         return replace(verdict, findings=findings, official=official)
 
-    def flag_findings(self) -> list[Finding]:
-        """Findings about the files of bypass flags, after every result has requested its flags."""
-        return self.context.judge(lambda context: self.params[context.profile].findings)
-
     def _shown(self, path: Path) -> str:
         return self.tree.place(path.relative_to(self.tree.root).as_posix())
 
@@ -273,17 +259,29 @@ class _ResultJudge:
         result = self._result(context, folder)
         verdict = judge_result(self.tree, folder, result, context)
         findings = verdict.findings
-        findings += self._power(verdict, context)
+        if result.power is not None:
+            findings += self._of_power(result.power, findings, context)
         # Reviewers who ignore the waivers of a tree also ignore its flags
         is_main = context is self.context
         has_flags = self.suppressions.in_tree or not is_main
         flags = self.params[context.profile].flags(folder.path) if has_flags else frozenset()
-        findings += _bypassed(self._seeds(result), SEEDS, flags)
+        seed_findings = check_seeds(
+            [run.facts.seeds for run in result.runs],
+            result.rules,
+            result.described_division,
+            result.profile,
+            # A call, so that the code is listed only if a seed's file must be looked up
+            (lambda: self.code.paths) if self.code.present else None,
+            weak=result.weak,
+        )
+        findings += _bypassed(seed_findings, SEEDS) if SEEDS in flags else seed_findings
         if not context.quirks.ignores_policy:
-            pruned = [run for path in folder.pruned if (run := self._run(context, path))]
-            findings += judge_throughput(self.tree, verdict, pruned)
-            findings += self.agreement.judge(result)
-        findings += _bypassed(judge_reference_points(result), RCP, flags)
+            if folder.scaling == "weak":
+                pruned = [run for path in folder.pruned if (run := self._run(context, path))]
+                findings += judge_throughput(self.tree, verdict, pruned)
+            findings += judge_agreement(result)
+        rcp_findings = judge_reference_points(result)
+        findings += _bypassed(rcp_findings, RCP) if RCP in flags else rcp_findings
         return replace(verdict, findings=self.suppressions.mark(findings)) if is_main else verdict
 
     def _result(self, context: JudgingContext, folder: ResultFolder) -> Result:
@@ -298,7 +296,8 @@ class _ResultJudge:
             folder.scaling,
             tree.root / "systems" / f"{folder.system}.json",
         )
-        description = self.descriptions.get(folder.system)
+        system = self.systems.get(folder.system)
+        description = None if system is None else system.description
         return Result(location, context.rules, context.profile, runs, description)
 
     def _run(self, context: JudgingContext, path: str) -> Run | None:
@@ -321,30 +320,19 @@ class _ResultJudge:
             next(causes, ""),
         )
 
-    def _power(self, verdict: ResultVerdict, context: JudgingContext) -> list[Finding]:
-        power = verdict.result.power
-        if power is None:
-            return []
+    def _of_power(
+        self, power: PowerVerdict, others: Sequence[Finding], context: JudgingContext
+    ) -> list[Finding]:
+        """The findings about the power logs of a result; `others` are its other findings."""
         # The official verifier may drop a run that is rejected only for its power logs
         dropped = context.quirks.drops_power_faults and bool(power.blamed)
-        if not dropped or any(f.severity is Severity.ERROR for f in verdict.findings):
+        if not dropped or any(finding.severity is Severity.ERROR for finding in others):
             return power.findings
         return [replace(finding, waived=True, waived_by=DROPPED_RUN) for finding in power.findings]
 
-    def _seeds(self, result: Result) -> list[Finding]:
-        return check_seeds(
-            [run.facts.seeds for run in result.runs],
-            result.rules,
-            result.described_division,
-            result.profile,
-            # A call, so that the code is listed only if a seed's file must be looked up
-            (lambda: self.code.paths) if self.code.present else None,
-            weak=result.weak,
-        )
 
-
-def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) -> Iterator[Finding]:
-    """The findings; if the flag is set, the findings of its rules are waived."""
+def _bypassed(findings: Iterable[Finding], flag: str) -> Iterator[Finding]:
+    """The findings; the findings of the rules that a flag skips are waived."""
     for finding in findings:
-        waived = flag in flags and finding.id.startswith(BYPASSED_RULES[flag])
+        waived = finding.id.startswith(BYPASSED_RULES[flag])
         yield replace(finding, waived=True, waived_by=flag) if waived else finding

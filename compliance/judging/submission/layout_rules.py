@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from podium.compliance.judging.inputs.benchmark_names import is_early, wrong_level
+from podium.compliance.judging.inputs.benchmark_names import wrong_level
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.inputs.tree_rules import (
     LINKED_FOLDER,
@@ -99,8 +99,16 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
             severity = Severity.WARNING if context.rules.package.nested_submissions else None
             finding = NO_RESULTS.found(context.profile, tree.place("results"), severity=severity)
             yield replace(finding, caused_by=cause)
-        yield from _surplus(tree, context)
-    yield from reported(tree, context)
+        # The help for a missing description names the descriptions that may be meant
+        cause = "" if {*tree.systems}.issuperset(tree.result_systems) else NO_DESCRIPTION.id
+        for system, path in sorted(tree.systems.items()):
+            if system not in tree.result_systems:
+                finding = NO_RESULTS_OF_SYSTEM.found(
+                    context.profile, tree.place(path), description=path, system=system
+                )
+                yield replace(finding, caused_by=cause)
+    if tree.misplaced:
+        yield from reported(tree, context)
 
 
 _OF_A_RESULT = re.compile(r"results/[^/]+/(?:(?:strong|weak)/)?[^/]+/[^/]+")
@@ -191,19 +199,8 @@ def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> 
     if not context.rules.verified or system not in tree.holding:
         return StatedBy.POLICY
     # The policy of 0.6 still accepted a description next to the results, as in 0.5.
-    has_entry = is_early(context.rules) and system in tree.entries
+    has_entry = context.rules.package.described_by_entry and system in tree.entries
     return StatedBy.VERIFIER if has_entry else StatedBy.BOTH
-
-
-def _surplus(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
-    # The help for a missing description names the descriptions that may be meant
-    cause = "" if {*tree.systems}.issuperset(tree.result_systems) else NO_DESCRIPTION.id
-    for system, path in sorted(tree.systems.items()):
-        if system not in tree.result_systems:
-            finding = NO_RESULTS_OF_SYSTEM.found(
-                context.profile, tree.place(path), description=path, system=system
-            )
-            yield replace(finding, caused_by=cause)
 
 
 def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:

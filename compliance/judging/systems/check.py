@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from podium.compliance.judging.systems.document import Document
-from podium.compliance.judging.systems.inspection import inspect, shown_value
+from podium.compliance.judging.systems.inspection import Inspection, shown_value
 from podium.compliance.judging.systems.plausibility import judge_plausibility
 from podium.compliance.judging.systems.reader import (
     line_of,
@@ -69,7 +69,8 @@ def judge_description(
     by_schema: bool = False,
 ) -> SystemVerdict:
     """Check a description that was read."""
-    findings = in_hindsight([*inspect(document, display_path, rules, profile)], rules, profile)
+    inspection = Inspection(document, display_path, rules, profile)
+    findings = in_hindsight([*inspection.findings()], rules, profile)
     description = describe(document.fields) if document.is_object else None
     # After a finding of a rule, the schema would only report the same again
     if by_schema and profile is Profile.POLICY and not findings:

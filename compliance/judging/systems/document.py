@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -48,11 +47,6 @@ class Document(msgspec.Struct):
     is_object: bool = False
     text: str = ""
     cut: bool = False
-
-    @property
-    def named(self) -> Collection[str]:
-        """Every field that the file names, including those with an unreadable value."""
-        return self.fields if self.text else self.lines
 
     @property
     def sound(self) -> bool:

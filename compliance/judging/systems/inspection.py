@@ -70,11 +70,6 @@ BY_FIX = " (podium fix does it)"
 POLICY, VERIFIER, BOTH = StatedBy.POLICY, StatedBy.VERIFIER, StatedBy.BOTH
 
 
-def inspect(document: Document, path: str, rules: Round, profile: Profile) -> Iterator[Finding]:
-    """All findings about a description; `path` is the path that they show."""
-    yield from _Inspection(document, path, rules, profile).findings()
-
-
 def shown_value(document: Document, key: str | None) -> Any:
     """A field's value as a finding shows it; None if it has none."""
     value = None if key is None else document.fields.get(key)
@@ -85,25 +80,33 @@ def _line_of(document: Document, key: str | None) -> int | None:
     return None if key is None else line_of(document, key)
 
 
-class _Inspection:
+class Inspection:
+    """The rules for the fields of one description; `path` is the path that findings show."""
+
     def __init__(self, document: Document, path: str, rules: Round, profile: Profile) -> None:
         self.document, self.path, self.rules, self.profile = document, path, rules, profile
         self.quirks = quirks_of(profile)
         self.fields = document.fields
+        # Every field that the file names, including those with an unreadable value
+        self.named = document.fields if document.text else document.lines
         self.period = period_of(rules)
         self.known = self.period >= TABLE_FROM
         preview = category_of(self.fields.get("status")) is Category.PREVIEW
         # From 2.1 on, a Preview may omit its cores until the processor is public
-        self.exempt = preview and self.period >= V21
+        self.counts_processors = self.known and not (preview and self.period >= V21)
+        # Whether the policy also requires a count of cores or of virtual processors
+        lacks_both = not any(name in self.named for name in EITHER)
+        self.lacks_both = self.counts_processors and lacks_both
 
     def findings(self) -> Iterator[Finding]:
+        """All findings about the description."""
         document = self.document
         for fault in document.faults:
             yield from self._of_text(fault)
         # The verifier stops at a text that it cannot read, before it looks at any field.
         if not document.is_object or (self.quirks.stops_at_syntax and not document.sound):
             return
-        fields, names = self.fields, document.named
+        fields, names = self.fields, self.named
         misspelt, optional = misspelt_fields(tuple(names)), may_be_empty(self.period)
         # The verifier looks only for names: a file with only empty values passes it.
         for name, field in FIELDS.items():
@@ -180,7 +183,7 @@ class _Inspection:
             note = field.seldom and stated_by is POLICY
             severity = Severity.NOTE if note else None
             yield from self._absent(field, stated_by, advice, severity=severity)
-        elif field.official and not (field.name in EITHER and self._neither_given()):
+        elif field.official and not (field.name in EITHER and self.lacks_both):
             status = "optional by the policy" if self.known else "not in this round's policy"
             detail = f": the official verifier rejects the file, although the field is {status}"
             yield from self._absent(field, VERIFIER, f"{advice}; it may be empty", detail)
@@ -202,21 +205,16 @@ class _Inspection:
             # The field may come after the syntax error
             yield replace(finding, caused_by=NOT_JSON.id) if self.document.cut else finding
 
-    def _neither_given(self) -> bool:
-        """Whether the policy also requires a count of cores or of virtual processors."""
-        lacks_both = not any(name in self.document.named for name in EITHER)
-        return self.known and not self.exempt and lacks_both
-
     def _neither(self) -> Iterator[Finding]:
         """According to the policy, either count suffices; a Preview needs neither."""
-        if self._neither_given():
+        if self.lacks_both:
             # The verifier requires both keys, although the policy requires either.
             for name, other in (EITHER, EITHER[::-1]):
                 detail = f"; the policy requires it or `{other}`"
                 advice = "the official verifier requires both fields"
                 yield from self._absent(FIELDS[name], BOTH, advice, detail)
-        elif self.known and not self.exempt:
-            names = [name for name in EITHER if name in self.document.named]
+        elif self.counts_processors:
+            names = [name for name in EITHER if name in self.named]
             if all(name in self.fields and is_empty(self.fields[name]) for name in names):
                 yield from self._found(
                     EMPTY_FIELD,

@@ -6,12 +6,12 @@ A text without a syntax error is parsed at once; `recovering_parser` reads any o
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
+from podium.compliance.judging.inputs.source_files import read_plain
 from podium.compliance.judging.systems.document import Document, TextFault, syntax_fault
 from podium.compliance.judging.systems.system_rules import UNREADABLE
 from podium.logging_spec.limits import read_json
@@ -23,7 +23,8 @@ LARGEST = 8 << 20
 def read_description(path: Path | str) -> Document:
     """Read a file; its errors are in the `faults` of the document."""
     try:
-        data = _bytes(path)
+        # The one byte beyond the limit shows that a file is too long
+        data = read_plain(path, LARGEST + 1, follow=True)
     except (OSError, ValueError) as error:
         return unread_description(getattr(error, "strerror", None) or str(error))
     if len(data) > LARGEST:
@@ -37,25 +38,17 @@ def unread_description(reason: str) -> Document:
     return Document(faults=[TextFault(UNREADABLE, None, {"problem": reason})])
 
 
-def _bytes(path: Path | str) -> bytes:
-    """The file's first bytes; never waits for a pipe or a device."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is not a regular file")
-        # Requesting many bytes costs time, however few there are.
-        # The one byte beyond the limit shows that a file is too long
-        return os.read(handle, min(status.st_size, LARGEST) + 1)
-    finally:
-        os.close(handle)
-
-
 def parse_description(data: bytes) -> Document:
     """Read the bytes of a description."""
     document = Document()
-    text = _decode(data, document)
-    if document.faults or not _take_sound(text, document):
+    text, fields = _decode(data, document), None
+    if not document.faults:
+        # Nearly every file has no error, and is parsed at once
+        with contextlib.suppress(ValueError):
+            fields = read_json(text, _SOUND.decode)
+    if isinstance(fields, dict):
+        document.fields, document.text, document.is_object = fields, text, True
+    else:
         _walk(text, document)
     return document
 
@@ -74,18 +67,6 @@ def line_of(document: Document, key: str) -> int | None:
         _walk(document.text, walked)
         document.lines = walked.lines
     return document.lines.get(key)
-
-
-def _take_sound(text: str, document: Document) -> bool:
-    """Parse a text without errors at once, as nearly every file has; False for any other text."""
-    try:
-        fields = read_json(text, _SOUND.decode)
-    except ValueError:
-        return False
-    if not isinstance(fields, dict):
-        return False
-    document.fields, document.text, document.is_object = fields, text, True
-    return True
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

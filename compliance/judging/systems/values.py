@@ -49,16 +49,13 @@ def read_count(value: Any) -> Count:
     if isinstance(value, float):
         is_whole = value.is_integer() and abs(value) <= MOST
         return Count(int(value), "written as a fraction") if is_whole else Count(None)
-    return _read_text(value) if isinstance(value, str) else Count(None)
-
-
-@lru_cache(maxsize=4096)
-def _read_text(value: str) -> Count:
+    if not isinstance(value, str):
+        return Count(None)
     text = value.strip()
     match = _COUNT.fullmatch(text)
+    if match is not None and match[1] != text:
+        return Count(int(match[1]), "written as a fraction")
     if match is not None:
-        if match[1] != text:
-            return Count(int(match[1]), "written as a fraction")
         return Count(int(text), "with spaces around it" if text != value else "")
     if _GROUPED.fullmatch(text):
         return Count(int(re.sub(r"\D", "", text)), "with its digits in groups")
@@ -224,11 +221,6 @@ def _text(value: Any) -> str:
     return str(value) if is_number else ""
 
 
-def _natural(raw_value: Any) -> int | None:
-    value = read_count(raw_value).value
-    return value if value is not None and value >= 0 else None
-
-
 Division = Literal["closed", "open"]
 
 
@@ -303,6 +295,7 @@ _TEXTS = (
 def describe(fields: Mapping[str, Any]) -> SystemDescription:
     """The description with these fields; never raises."""
     values: dict[str, Any] = {name: _text(fields.get(name)) for name in _TEXTS}
-    values |= {name: _natural(fields.get(name)) for name in _COUNTS}
+    counts = {name: read_count(fields.get(name)).value for name in _COUNTS}
+    values |= {name: count for name, count in counts.items() if count is None or count >= 0}
     division = read_division(fields.get("division"))
     return SystemDescription(**values, division=division, given=dict(fields))

@@ -78,7 +78,11 @@ class Params:
         parts = result.strip("/").split("/")
         # The submission, results/<system>, the result: HPC's strong and weak are not levels
         levels = dict.fromkeys(("", "/".join(parts[:2]), "/".join(parts)))
-        files = [file for level in levels if (file := self._file(level)) is not None]
+        for level in levels:
+            # Nearly no folder has the file
+            if level not in self._files and self._disk.has(level, PARAMS_FILE):
+                self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
+        files = [self._files[level] for level in levels if level in self._files]
         if quirks_of(self._profile).reads_last_flag:
             return frozenset().union(*(file.official for file in files))
         return frozenset(flag for file in files for flag in file.flags)
@@ -87,12 +91,6 @@ class Params:
     def findings(self) -> list[Finding]:
         """Findings about the files read so far, and about the flags that apply."""
         return [finding for file in self._files.values() for finding in file.findings]
-
-    def _file(self, level: str) -> _Read | None:
-        """The content of the file in a folder; None if there is none, as in nearly all folders."""
-        if level not in self._files and self._disk.has(level, PARAMS_FILE):
-            self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
-        return self._files.get(level)
 
 
 class _Reading:

@@ -56,11 +56,6 @@ class Suppressions(msgspec.Struct, frozen=True):
     in_tree: bool = True
     own: Waivers | None = None
 
-    @property
-    def marks(self) -> bool:
-        """Whether any finding may be suppressed."""
-        return bool(self.waivers)
-
     def mark(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings; findings that do not count are marked as waived."""
         marked = list(findings)

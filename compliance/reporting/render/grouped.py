@@ -82,8 +82,11 @@ def grouped_lines(
 
     The first step of LADDER that fits determines the detail of each severity.
     """
+    head = [*_submissions(report, width, paint)]
+    if not groups:
+        yield from head
+        return
     page = _Grouped(report, groups, width, paint)
-    head = [*page.table()]
     foot = [*page.excused()]
     room = MOST_LINES - len(head) - len(foot)
     for details in LADDER:
@@ -111,19 +114,6 @@ class _Grouped:
         self.report, self.width, self.paint = report, width, paint
         self.open = [group for group in groups if not group.excuse]
         self.apart = [group for group in groups if group.excuse]
-
-    # --- the table ---
-
-    def table(self) -> Iterator[str]:
-        if not self.report.submissions:
-            return
-        heads, rows = submission_table(self.report)
-        yield from _table(heads, rows[:MOST_SUBMISSIONS], self.width, self.paint)
-        if len(rows) > MOST_SUBMISSIONS:
-            remainder = plural(len(rows) - MOST_SUBMISSIONS, "more submission")
-            yield from wrap(f"and {remainder}", self.width)
-
-    # --- groups ---
 
     def sections(self, details: Details) -> Iterator[str]:
         """The groups of each submission, below its name."""
@@ -286,6 +276,16 @@ def _values(values: Sequence[tuple[str, int]]) -> str:
     return ", ".join(parts) + (f" and {omitted} more" if omitted > 0 else "")
 
 
+def _submissions(report: Outcome, width: int, paint: Paint) -> Iterator[str]:
+    if not report.submissions:
+        return
+    heads, rows = submission_table(report)
+    yield from _table(heads, rows[:MOST_SUBMISSIONS], width, paint)
+    if len(rows) > MOST_SUBMISSIONS:
+        remainder = plural(len(rows) - MOST_SUBMISSIONS, "more submission")
+        yield from wrap(f"and {remainder}", width)
+
+
 _Row = tuple[str, ...]
 
 
@@ -300,7 +300,8 @@ def _table(heads: _Row, rows: Sequence[_Row], width: int, paint: Paint) -> Itera
         return
     widths[0] = min(widths[0], room)
     for row in (heads, *rows):
-        cells = [f"{_padded(clip(row[0], widths[0]), widths[0])}"]
+        name = clip(row[0], widths[0])
+        cells = [name + " " * (widths[0] - columns(name))]
         for head, cell, wide in zip(heads[1:], row[1:], widths[1:], strict=True):
             number = head in _NUMBERS
             pad = " " * (wide - columns(cell))
@@ -309,7 +310,3 @@ def _table(heads: _Row, rows: Sequence[_Row], width: int, paint: Paint) -> Itera
 
 
 _NUMBERS = {"results", "errors", "warnings"}
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - columns(text))

@@ -71,15 +71,17 @@ def render(
     severities and verdicts for a terminal. See `groups_of` for `one_message`.
     """
     page = _Page(max(width, NARROWEST), painter(color))
+    paths = {entry.path for entry in report.files} | {finding.path for finding in report.findings}
     if full:
         lines = [*page.by_file(report)]
     elif quiet:
         lines = page.briefly(report, merged(report, one_message))
-    elif _is_short(report):
+    elif len(paths) == 1 and len(report.findings) <= MOST_OF_ONE_FILE:
         # Listed individually, so that the rules need not be loaded for their templates
         lines = [*page.by_file(report, groups_of(report))]
     else:
-        lines = page.grouped(report, groups_of(report, one_message))
+        groups = groups_of(report, one_message)
+        lines = [*grouped_lines(report, groups, page.width, page.paint)]
     if lines:
         lines.append("")
     if full or quiet:
@@ -88,12 +90,6 @@ def render(
     lines += wrap(passes(report), page.width) if report.files or report.results else []
     lines += page.verdict(report)
     return "\n".join(lines) + "\n"
-
-
-def _is_short(report: Outcome) -> bool:
-    """Whether there are few findings, all of one file."""
-    paths = {entry.path for entry in report.files} | {finding.path for finding in report.findings}
-    return len(paths) == 1 and len(report.findings) <= MOST_OF_ONE_FILE
 
 
 class _Page:
@@ -164,15 +160,13 @@ class _Page:
             self.bodies[fault] = lines
         return lines
 
-    def grouped(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
-        return [*grouped_lines(report, groups, self.width, self.paint)]
-
     def briefly(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
         """Each cause once, in the length of a page."""
         lines = [*islice(self.by_rule(groups), MOST_LINES + 1)]
         if len(lines) <= MOST_LINES:
             return lines
-        return self.grouped(replace(report, submissions=()), groups)
+        table_free = replace(report, submissions=())
+        return [*grouped_lines(table_free, groups, self.width, self.paint)]
 
     def by_rule(self, groups: Iterable[Group]) -> Iterator[str]:
         """Each cause once, with its count and its first place."""
@@ -222,7 +216,7 @@ class _Page:
             number = len(report.findings)
             count_text = plural(number, "finding") if number else "no finding"
             yield from wrap(f"{count_text} of the selected rules", self.width)
-        elif reason := strictness(report) or added(report):
+        elif report.exit_status and (reason := strictness(report) or added(report)):
             yield from wrap(reason, self.width)
         conclusion = headline(report)
         yield from self.painted(wrap(conclusion, self.width), conclusion.partition(" ")[0])

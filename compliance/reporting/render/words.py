@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
-from podium.compliance.reporting.data import counted_findings
 from podium.compliance.reporting.grouping import homes
 from podium.compliance.text.terminal import clean
 from podium.compliance.text.words import plural
@@ -89,19 +88,15 @@ def passes(report: Outcome) -> str:
         counts.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
     if report.unjudged:
         counts[-1] += f", {len(report.unjudged)} not checked"
-    if otherwise := _rejected_otherwise(report):
-        counts.append(f"{plural(otherwise, 'submission')} rejected without a rejected result")
-    return "; ".join(counts)
-
-
-def _rejected_otherwise(report: Outcome) -> int:
-    """The number of rejected submissions without a rejected result."""
     results = [result.path for result in report.results if result.verdict == "rejected"]
-    return sum(
+    otherwise = sum(
         entry.verdict == "rejected"
         and not any(entry.path == "." or path.startswith(f"{entry.path}/") for path in results)
         for entry in report.submissions
     )
+    if otherwise:
+        counts.append(f"{plural(otherwise, 'submission')} rejected without a rejected result")
+    return "; ".join(counts)
 
 
 def plugged(report: Outcome) -> Iterator[str]:
@@ -205,6 +200,10 @@ def judges(report: Outcome) -> list[tuple[str, str]]:
     return verdicts
 
 
+_COUNTED = ("error", "warning")
+"""The severities of findings with a column in the table of submissions."""
+
+
 def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of a table of submissions: results, verdicts, numbers of findings.
 
@@ -213,7 +212,10 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
     home = homes(report)
     results = Counter(home(entry.path) for entry in report.results)
     numbers = Counter(
-        (home(finding.path), finding.severity.value) for finding in counted_findings(report)
+        (home(finding.path), finding.severity.value)
+        for finding in report.findings
+        # As in the counts of the report
+        if not finding.waived and not finding.caused_by
     )
     both = report.rules.profile != "verifier" and any(
         entry.official_verdict for entry in report.submissions
@@ -222,10 +224,10 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
     for entry in report.submissions:
         submission = home(entry.path.rstrip("/"))
         verdicts = [entry.verdict, *([entry.official_verdict or "none"] if both else [])]
-        counts = _numbers(numbers, submission)
+        counts = [str(numbers[submission, severity]) for severity in _COUNTED]
         rows.append((clean(entry.submitter), str(results[submission]), *verdicts, *counts))
-    outside = _numbers(numbers, "")
-    if rows and outside != ("0", "0") and not any(home(e.path) == "" for e in report.submissions):
+    outside = [str(numbers["", severity]) for severity in _COUNTED]
+    if rows and outside != ["0", "0"] and not any(home(e.path) == "" for e in report.submissions):
         rows.append(("outside submissions", "", "", *([""] if both else []), *outside))
     official_head = ["official verifier"] if both else []
     return (
@@ -236,10 +238,6 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
         "errors",
         "warnings",
     ), rows
-
-
-def _numbers(numbers: Counter[tuple[str, str]], submission: str) -> tuple[str, str]:
-    return str(numbers[submission, "error"]), str(numbers[submission, "warning"])
 
 
 def strictness(report: Outcome) -> str:

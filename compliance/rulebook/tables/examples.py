@@ -45,7 +45,7 @@ def example(row: Row, rows: Mapping[str, Row], target: bool = False) -> Example 
 class _Maker:
     def __init__(self, row: Row, rows: Mapping[str, Row], target: bool) -> None:
         self.row, self.known, self.target = row, rows, target
-        self.policy = row.as_policy()
+        self.policy = row.as_policy
         # Without a bound of the verifier, only the policy's bound can be broken
         self.judged = self.policy if row.stated_by is StatedBy.POLICY or not row.each else row
         self.some = (*row.some, *self.policy.some) if target else ()

@@ -80,7 +80,7 @@ def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
         yield _end_rule(rules, table, line)
         return
     # Rounds without a public verifier (training 0.5, HPC 0.7) have only the policy's bound
-    row = line if rules.verified else line.as_policy()
+    row = line if rules.verified else line.as_policy
     yield _row_rule(rules, table, row, since(rules, table.name, line, RuleKind.ROW))
     if row.some or row.policy_some:
         since_ = since(rules, table.name, line, RuleKind.TARGET)
@@ -89,7 +89,7 @@ def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
 
 def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
     differs = row.policy is not None
-    policy = row.as_policy() if differs else None
+    policy = row.as_policy if differs else None
     return Rule(
         id=f"{table.name}.{row.name}",
         kind=RuleKind.ROW,
@@ -113,7 +113,7 @@ def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
 
 
 def _target_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
-    policy = row.as_policy().some
+    policy = row.as_policy.some
     differs = row.policy_some is not None
     return Rule(
         id=f"{table.name}.target",

@@ -113,7 +113,7 @@ def _setting(rule: Rule, row: Row, given_values: Mapping[str, Any], run: Run) ->
     constraints = (*row.each, *(row.policy or ()))
     state, value, missing = "free", given_values.get(row.name), _missing(constraints, row.name, run)
     if row.name in given_values:
-        state = _state(constraints, row.as_policy().each, value, run, row.name)
+        state = _state(constraints, row.as_policy.each, value, run, row.name)
     elif (choice := _fixed(constraints, run)) is not None:
         state, value = "fixed", choice
     elif missing:

@@ -10,8 +10,7 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.files.durable import make_folders, write_new
-from podium.compliance.judging.inputs.benchmark_names import about_name, benchmark_names
-from podium.compliance.judging.inputs.layout import has_scalings
+from podium.compliance.judging.inputs.benchmark_names import about_name
 from podium.compliance.judging.repository.file_names import name_finding, violated_rules
 from podium.compliance.judging.systems.fields import FIELDS
 from podium.compliance.tools.packing.planning.config import example
@@ -74,7 +73,7 @@ def _fill(draft: Path, files: dict[str, str], folders: list[str]) -> None:
 
 def _files(skeleton: Skeleton) -> dict[str, str]:
     rules = skeleton.rules
-    below = "strong/<benchmark>/" if has_scalings(rules) else "<benchmark>/"
+    below = "strong/<benchmark>/" if rules.package.scaling_folders else "<benchmark>/"
     readme = PARAGRAPH.format(submitter=skeleton.submitter, title=rules.title, below=below)
     files = {"README.md": readme, "podium.toml": _config(skeleton)}
     for system in skeleton.systems:
@@ -112,7 +111,7 @@ def _description(skeleton: Skeleton, system: str) -> str:
 
 
 def _folders(skeleton: Skeleton) -> list[str]:
-    scaling = "strong/" if has_scalings(skeleton.rules) else ""
+    scaling = "strong/" if skeleton.rules.package.scaling_folders else ""
     folders = ["benchmarks", "results", "systems"]
     folders += [f"benchmarks/{benchmark}/implementations" for benchmark in skeleton.benchmarks]
     for system in skeleton.systems:
@@ -133,7 +132,7 @@ def _check_names(skeleton: Skeleton) -> None:
     for system in skeleton.systems:
         _check_system(system)
     for name in skeleton.benchmarks:
-        if name not in benchmark_names(rules):
+        if name not in rules.allowed:
             reason, hint = about_name(name, rules)
             raise UsageFault(f"--benchmark: {reason}; {hint}")
 

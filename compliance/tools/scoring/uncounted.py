@@ -21,7 +21,7 @@ def uncounted_logs(inputs: Inputs, options: Options) -> Iterator[Finding]:
     request = RoundRequest(options.usage, options.round)
     for package in inputs.packages:
         rules = request.choose(package.root).rules
-        tree = scan(package, rules)
+        tree = scan(package, rules, inputs.disks.get(package.root))
         for folder in tree.results:
             if folder.misnamed:
                 is_complete = len(folder.logs) >= rules.benchmark(folder.benchmark).runs

@@ -15,6 +15,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.modeling.attention import (
     attend,
+    for_each_head,
     joined_heads,
     rotary_frequencies,
     rotate,
@@ -65,9 +66,9 @@ def windowed(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, window: int) -> Ten
     # An empty block, hidden by the mask, precedes the first one.
     k, v = (torch.cat((F.pad(x, (0, 0, 0, 0, 0, 0, 1, 0))[:, :-1], x), dim=-2) for x in (k, v))
     mask = _window_mask(q.shape[1], window, q.device).repeat(batch, 1, 1, 1)
-    y = F.scaled_dot_product_attention(
-        q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), attn_mask=mask, enable_gqa=True
-    )
+    # No kernel of a GPU takes both a mask and heads that share keys
+    q, k, v = q.flatten(0, 1), *(for_each_head(x.flatten(0, 1), q.shape[2]) for x in (k, v))
+    y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     y_BHLE: Tensor = y.view(batch, -1, *y.shape[1:]).transpose(1, 2).flatten(2, 3)
     return y_BHLE[:, :, :length]
 

@@ -1,4 +1,4 @@
-"""Plans and runs on a mesh without torch warnings that users cannot act on."""
+"""Plans and runs without torch warnings that users cannot act on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ WARNINGS = (
     r"`torch\.distributed\.\w+` is deprecated",
     r"FSDP2-wrapped module \(\w+\) returned a view tensor",
     "Mismatch dtype between input and weight",
+    "TensorFloat32 tensor cores for float32 matrix multiplication available",  # see --precision
 )
 """Beginnings of the warnings, as regular expressions."""
 LOGGED = "While redistributing from"

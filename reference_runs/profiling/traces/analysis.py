@@ -16,6 +16,7 @@ from podium.reference_runs.profiling.traces.kernels import (
     launches,
     sequences,
 )
+from podium.reference_runs.profiling.traces.ranges import annotated_ranges, copies, launchers
 from podium.reference_runs.profiling.traces.report import RankTrace, TraceReport
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ def analyzed(trace: Trace) -> RankTrace:
         path=path,
         launches=launches(trace, steps),
         kernels=kernel_times(trace, steps),
+        launchers=launchers(trace, steps),
+        copies=copies(trace, steps),
+        annotations=annotated_ranges(trace, steps),
         counted=counted(trace, steps),
         sequences=sequences(trace, steps),
     )

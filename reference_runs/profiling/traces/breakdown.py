@@ -29,25 +29,55 @@ class Work(NamedTuple):
     computing: list[Span]
     communication: list[Span]
     copies: list[Span]
+    earlier: list[Span]
+    """Work of all kinds that steps before the trace launched."""
 
     @property
     def busy(self) -> list[Span]:
         """Any work."""
+        return union([*self.launched, *self.earlier])
+
+    @property
+    def launched(self) -> list[Span]:
+        """The work that steps of the trace launched."""
         return union([*self.computing, *self.communication, *self.copies])
 
 
 def work_of(trace: Trace) -> Work:
     """The work of the device, or of the CPU if the trace has none of a device."""
     if trace.device:
-        kinds = [_spans(trace, trace.device, kind) for kind in ("kernel", "communication", "copy")]
-        return Work(*kinds)
+        launched, earlier = by_launch(trace)
+        return Work(
+            computing=_spans(trace, launched, "kernel"),
+            communication=_spans(trace, launched, "communication"),
+            copies=_spans(trace, launched, "copy"),
+            earlier=inside(union(event.span for event in earlier), trace.window),
+        )
     waits = [event for event in trace.host if _waits_for_ranks(event)]
     operators = [
         event for event in trace.host if event.kind == "operator" and not _waits_for_ranks(event)
     ]
     communication = inside(union(event.span for event in waits), trace.window)
     computing = inside(union(event.span for event in operators), trace.window)
-    return Work(computing, communication, [])
+    return Work(computing, communication, copies=[], earlier=[])
+
+
+def by_launch(trace: Trace) -> tuple[list[Event], list[Event]]:
+    """The work of a device that steps of the trace launched, and that of the steps before it.
+
+    A stream runs its work in order. Work that comes before the first recorded launch was in the
+    queue when the trace began.
+    """
+    launches = launches_of(trace)
+    begin = trace.window[0]
+    first: dict[tuple[str, str], float] = {}
+    for event in trace.device:
+        launch = launches.get(correlation(event))
+        if launch is not None and launch.begin >= begin:
+            first.setdefault(event.lane, event.begin)
+    launched = [event for event in trace.device if event.begin >= first.get(event.lane, begin)]
+    earlier = [event for event in trace.device if event.begin < first.get(event.lane, begin)]
+    return launched, earlier
 
 
 def _waits_for_ranks(event: Event) -> bool:
@@ -67,6 +97,7 @@ def parts(trace: Trace, steps: int) -> tuple[NamedTime, ...]:
         "computing": total(work.computing),
         "communication, exposed": total(work.communication) - overlapped,
         "copies, exposed": total(work.copies) - overlap(work.copies, others),
+        "work of earlier steps": total(work.busy) - total(work.launched),
         "idle": total(gaps(work.busy, trace.window)),
         "communication, overlapped": overlapped,
     }
@@ -104,16 +135,16 @@ def _causes(
         yield from host.within(gap)
         return
     if launch is None:
-        yield "unknown: the trace does not contain the launch", end - begin
+        yield "unknown: no launch in the trace", end - begin
         return
     called = min(max(launch.end, begin), end)
     if launch.end > begin:
         yield from host.within((begin, called))
-        yield "launch: started by the host, not yet running", end - called
+        yield "launch: launched, not yet running", end - called
     elif end - begin <= SHORT:
-        yield "between kernels: the overhead of starting one", end - begin
+        yield "between kernels: overhead of the start", end - begin
     else:
-        yield "dependency: queued work waits for other work", end - begin
+        yield "dependency: queued work waits", end - begin
 
 
 class HostActivity:

@@ -76,7 +76,12 @@ def _on_host(trace: Trace) -> Iterator[Segment]:
     for span in gaps(work.busy, trace.window):
         for name, time in host.within(span):
             if time > 0:
-                yield Segment("host", name.removeprefix("host: "), time)
+                yield Segment("host", _reason(name), time)
+
+
+def _reason(cause: str) -> str:
+    """The activity of the host; on the path it need not end in a launch."""
+    return cause.removeprefix("host: ").removesuffix(", before they launch")
 
 
 class _Walk:
@@ -139,7 +144,7 @@ class _Walk:
         begin, waited = max(begin, self._begin), max(min(waited, end), self._begin)
         for name, time in self._host.within((waited, end)):
             if time > 0:
-                yield Segment("host", name.removeprefix("host: "), time)
+                yield Segment("host", _reason(name), time)
         if begin < waited:
             yield Segment("host", "return from a synchronizing call", waited - begin)
 

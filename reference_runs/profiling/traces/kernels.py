@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podium.reference_runs.kernels.operators import described
-from podium.reference_runs.profiling.traces.breakdown import correlation, launches_of
+from podium.reference_runs.profiling.traces.breakdown import by_launch, correlation, launches_of
 from podium.reference_runs.profiling.traces.report import (
     CountedOperator,
     KernelTime,
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
 LENGTHS, FEWEST, MOST = (2, 3, 4, 5), 2, 5
 """Lengths of sequences, the fewest occurrences of one, and the sequences in a report."""
 
+SLOW, LATE, TINY = 50.0, 100.0, 10.0
+"""Microseconds: a longer call of a launch is slow, a kernel with a longer delay is late, and a
+shorter kernel is tiny."""
+
 
 def kernel_times(trace: Trace, steps: int) -> tuple[KernelTime, ...]:
     """The kernels of a device, or the own time of operators on a CPU; the longest first."""
     times_by_name: dict[str, list[float]] = defaultdict(list)
     if trace.device:
-        for event in trace.device:
+        for event in by_launch(trace)[0]:
             times_by_name[event.name].append(event.end - event.begin)
     else:
         for call in _calls(trace):
@@ -40,6 +45,8 @@ def kernel_times(trace: Trace, steps: int) -> tuple[KernelTime, ...]:
             ms=sum(times) / steps / 1000,
             calls=len(times) / steps,
             share=sum(times) / whole,
+            shortest_us=min(times),
+            longest_us=max(times),
         )
         for name, times in times_by_name.items()
     ]
@@ -54,8 +61,8 @@ def launches(trace: Trace, steps: int) -> Launches | None:
     ]
     if not pairs:
         return None
+    lengths = [event.end - event.begin for _, event in pairs]
     delays = [max(0.0, event.begin - call.end) for call, event in pairs]
-    short = [event.end - event.begin < call.end - call.begin for call, event in pairs]
     # A kernel that starts at the time of another launch has left the queue before it
     changes = sorted(
         [*((call.begin, 1) for call, _ in pairs), *((event.begin, -1) for _, event in pairs)]
@@ -68,9 +75,17 @@ def launches(trace: Trace, steps: int) -> Launches | None:
         per_step=len(pairs) / steps,
         median_delay_us=statistics.median(delays),
         longest_delay_us=max(delays),
-        short=sum(short) / len(short),
+        short=_share(event.end - event.begin < call.end - call.begin for call, event in pairs),
         longest_queue=longest,
+        slow_calls=_share(call.end - call.begin > SLOW for call, _ in pairs),
+        tiny=_share(length < TINY for length in lengths),
+        tiny_time=sum(length for length in lengths if length < TINY) / sum(lengths),
+        late_starts=_share(delay > LATE for delay in delays),
     )
+
+
+def _share(conditions: Iterable[bool]) -> float:
+    return statistics.fmean(conditions)
 
 
 class Call(NamedTuple):
@@ -195,11 +210,11 @@ def _at(values: list[int], index: int) -> int:
 def sequences(trace: Trace, steps: int) -> tuple[Sequence, ...]:
     """The consecutive kernels of a stream that take the most time and occur at least twice.
 
-    A sequence that is a part of a longer one in the report is omitted.
+    A sequence that shares two consecutive kernels with one in the report is omitted.
     """
     times_by_sequence: dict[tuple[str, ...], list[float]] = defaultdict(list)
     lanes: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for event in trace.device:
+    for event in by_launch(trace)[0]:
         if event.kind == "kernel":
             lanes[event.lane].append(event)
     for events in lanes.values():
@@ -210,7 +225,7 @@ def sequences(trace: Trace, steps: int) -> tuple[Sequence, ...]:
     often.sort(key=lambda item: (-sum(item[1]), -len(item[0])))
     kept: list[Sequence] = []
     for names, times in often:
-        if not any(_part_of(names, sequence.kernels) for sequence in kept):
+        if not any({*pairwise(names)} & {*pairwise(sequence.kernels)} for sequence in kept):
             calls, ms = len(times) / steps, sum(times) / steps / 1000
             kept.append(Sequence(kernels=names, calls=calls, ms=ms))
         if len(kept) == MOST:
@@ -227,8 +242,3 @@ def _runs(events: list[Event], length: int) -> Iterator[tuple[tuple[str, ...], f
         if start >= last.get(names, -length) + length:
             last[names] = start
             yield names, sum(event.end - event.begin for event in part)
-
-
-def _part_of(names: Iterable[str], longer: tuple[str, ...]) -> bool:
-    part = tuple(names)
-    return any(longer[start : start + len(part)] == part for start in range(len(longer)))

@@ -37,6 +37,14 @@ class Launches:
     """Fraction of the kernels that are shorter than the call that launched them."""
     longest_queue: int
     """Maximum number of launched kernels that had not started."""
+    slow_calls: float
+    """Fraction of the calls that take more than 50 us."""
+    tiny: float
+    """Fraction of the kernels that take less than 10 us."""
+    tiny_time: float
+    """Their fraction of the time of all kernels."""
+    late_starts: float
+    """Fraction of the kernels that start more than 100 us after the call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +56,47 @@ class KernelTime:
     calls: float
     share: float
     """Fraction of the time of all kernels."""
+    shortest_us: float
+    longest_us: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launcher:
+    """The operators with one name that launch kernels, per step; of nested ones the innermost."""
+
+    name: str
+    ms: float
+    """Time of the kernels and copies."""
+    calls: float
+    kernels: float
+    share: float
+    """Fraction of the time of all kernels and copies."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Copies or fills of memory of one kind, per step."""
+
+    name: str
+    ms: float
+    calls: float
+    bytes: float | None
+    """None if the trace does not contain them."""
+    bytes_per_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotation:
+    """The ranges of `record_function` with one name, per step; a number after `#` is ignored."""
+
+    name: str
+    calls: float
+    host_ms: float
+    device_ms: float
+    """Time of the kernels and copies that any thread launches during the range."""
+    shortest_ms: float
+    """The shortest call on the host."""
+    longest_ms: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +147,11 @@ class RankTrace:
     """The longest work on the critical path."""
     launches: Launches | None
     kernels: tuple[KernelTime, ...]
+    launchers: tuple[Launcher, ...]
+    """Empty in a trace of a CPU, where `kernels` are operators."""
+    copies: tuple[Copies, ...]
+    annotations: tuple[Annotation, ...]
+    """With the marked steps, as `ProfilerStep`."""
     counted: tuple[CountedOperator, ...]
     sequences: tuple[Sequence, ...]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+
 from podium.logging_spec import read_log  # noqa: E402
+from podium.reference_runs.benchmarks.gpt_oss_20b.model import windowed  # noqa: E402
 from podium.reference_runs.catalogue import names  # noqa: E402
 from podium.reference_runs.engine.launch import run, run_request  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import Interrupted  # noqa: E402
+from podium.reference_runs.modeling.attention import attend  # noqa: E402
+from tests.reference_runs.engine.test_resume import cut_short  # noqa: E402
 
 pytestmark = [
     pytest.mark.long,
@@ -55,12 +62,10 @@ def test_a_resumed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> Non
     """Adam's moments and the dropout of LoRA's adapters come from the checkpoint."""
     out_of_reach = {"target": 0.01, "last_step": 480}
     whole = train("llama2_70b_lora", tmp_path / "whole.txt", out_of_reach)
-    state = tmp_path / "state.pt"
-    half = out_of_reach | {"last_step": 240}
-    cut = train("llama2_70b_lora", tmp_path / "cut.txt", half, checkpoint=state)
-    text = cut.read_text().splitlines(keepends=True)
-    cut.write_text("".join(line for line in text if '"run_stop"' not in line))
-    train("llama2_70b_lora", cut, out_of_reach, checkpoint=state, resume=True)
+    state, path = tmp_path / "state.pt", tmp_path / "cut.txt"
+    with cut_short(Interrupted("the node went away"), step=240), pytest.raises(Interrupted):
+        train("llama2_70b_lora", path, out_of_reach, checkpoint=state)
+    cut = train("llama2_70b_lora", path, out_of_reach, checkpoint=state, resume=True)
     keys = ("tracked_stats", "eval_accuracy")
     assert said(cut, *keys) == said(whole, *keys)
 
@@ -77,6 +82,26 @@ def test_single_precision_is_single_in_convolutions(tmp_path: Path) -> None:
     exact = torch.nn.functional.conv2d(x.double(), kernel.double())
     found = torch.nn.functional.conv2d(x.cuda(), kernel.cuda()).cpu()
     assert float((found - exact).norm() / exact.norm()) < 1e-5
+
+
+def test_attention_of_shared_heads_has_no_scores_of_all_pairs() -> None:
+    length, window = 4096, 128
+    q, k, v = (torch.randn(1, heads, length, 64, device="cuda") for heads in (8, 2, 2))
+    # A run at smoke scale in the same process allows only the last of these
+    with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+        for_all = peak_of(lambda *x: attend(*x), q, k, v)
+        for_few = peak_of(lambda *x: windowed(*x, window), *(x.bfloat16() for x in (q, k, v)))
+    assert for_all < 8 * length * length * 4
+    assert for_few < 8 * length * 2 * window * 4
+
+
+def peak_of(work: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> int:
+    """Bytes that a forward and a backward pass take besides their inputs."""
+    leaves = [x.detach().requires_grad_() for x in inputs]
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    work(*leaves).sum().backward()
+    return torch.cuda.max_memory_allocated() - before
 
 
 def test_a_profile_counts_kernels_and_names_each_layer_once(tmp_path: Path) -> None:

@@ -290,6 +290,18 @@ def test_each_recorded_operator_can_be_called_by_itself(bench: Bench) -> None:
             made.call()
 
 
+def test_a_tensor_of_the_host_stays_there() -> None:
+    """A copy to a device is measured from the host; pinning memory is not work of a device."""
+    recorder = Recorder(Tape())
+    with recorder.recording():
+        torch.zeros(4).to(torch.float64)
+    ((args, _),) = [each.given for each in recorder.found.values() if "copy" in str(each.function)]
+    place = TensorPlace(torch.device("meta"), torch.float32)
+    assert args[0].host
+    assert args[0].made(place).device.type == "cpu"
+    assert replace(args[0], host=False).made(place).device.type == "meta"
+
+
 def test_gradients_are_summed_in_buckets_from_the_last() -> None:
     million = torch.empty(1 << 20)
     assert gradient_sums([million]) == [1 << 20]

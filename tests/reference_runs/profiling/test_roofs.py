@@ -16,6 +16,9 @@ from tests.compliance import command_line
 
 pytest.importorskip("torch")
 
+from podium.reference_runs.profiling.profile import Limit, Roofs
+from podium.reference_runs.profiling.text import roofs_lines
+
 STEPS = 5
 """Steps that are recorded."""
 FAST = ("--device", "cpu", "--turns", "1", "--steps", "3", "--utilisation", "none")
@@ -63,6 +66,17 @@ def test_the_longest_work_binds(made: tuple[Path, str], profile: dict[str, Any])
     longest = max(roofs["limits"], key=lambda each: each["ms"])
     assert (roofs["binds"], roofs["least_ms"]) == (longest["name"], longest["ms"])
     assert f"{roofs['binds']} binds: at least " in made[1]
+
+
+def test_a_limit_above_the_time_of_a_step_says_why() -> None:
+    slow = Limit(name="memory", per_s=1e6, per_step=1e5, ms=100, intensity=2)
+    roofs = Roofs(limits=(slow,), binds="memory", least_ms=100, step_ms=40)
+    assert roofs_lines(roofs)[-2:] == [
+        "memory binds: at least 100 ms at this rate, but a step takes 40 ms;",
+        "other work on the machine slowed the measurement of the rate",
+    ]
+    roofs = Roofs(limits=(slow,), binds="memory", least_ms=100, step_ms=160)
+    assert roofs_lines(roofs)[-1] == "memory binds: at least 100 ms of the 160 ms of a step (62%)"
 
 
 def test_the_page_has_a_picture_with_a_line_for_each_roof(

@@ -11,7 +11,6 @@ from podium.compliance.judging.inputs.layout import (
     POWER,
     PRUNED,
     SCALING_FILE,
-    has_scalings,
     is_log,
 )
 from podium.compliance.judging.inputs.listing import holds
@@ -42,7 +41,7 @@ def take_results(plan: Plan, jobs: int) -> None:
 
 def result_path(result: ResultConfig, rules: Round) -> str:
     """The folder of a result's logs in the tree."""
-    inner = f"{result.scaling}/" if has_scalings(rules) else ""
+    inner = f"{result.scaling}/" if rules.package.scaling_folders else ""
     return f"results/{result.system}/{inner}{result.benchmark}"
 
 

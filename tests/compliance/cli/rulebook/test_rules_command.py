@@ -229,22 +229,22 @@ def test_every_rule_is_explained_with_an_example_that_holds(rules: Round) -> Non
         found = example_of(rules, each)
         if found is None:
             asks_nothing = not each.source.each and not each.source.times.least
-            assert asks_nothing or not each.source.as_policy().some, each.id
+            assert asks_nothing or not each.source.as_policy.some, each.id
             continue
         assert told.good or each.source.times.most == 0
         check_example(each, each.source, Run([*found.bad]), Run([*found.good]))
 
 
 def check_example(rule: Rule, row: Row, bad: Run, good: Run) -> None:
-    judged = row.as_policy() if row.stated_by is StatedBy.POLICY or not row.each else row
+    judged = row.as_policy if row.stated_by is StatedBy.POLICY or not row.each else row
     if rule.kind is RuleKind.TARGET:
-        aims = [aim for aim in (row, row.as_policy()) if aim.some]
+        aims = [aim for aim in (row, row.as_policy) if aim.some]
         assert any(aim.judge_some(bad) for aim in aims[:1]), rule.id
         assert not any(aim.judge_some(good) for aim in aims), rule.id
     else:
         assert judged.judge(bad), rule.id
         assert not judged.judge(good), rule.id
-        assert not row.as_policy().judge(good), rule.id
+        assert not row.as_policy.judge(good), rule.id
 
 
 @each_round

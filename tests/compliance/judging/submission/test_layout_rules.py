@@ -13,10 +13,9 @@ from podium import check
 from podium.compliance.judging.inputs.benchmark_names import (
     about_name,
     benchmark_called,
-    benchmark_names,
 )
 from podium.compliance.judging.inputs.discover import Package
-from podium.compliance.judging.inputs.layout import Tree, has_scalings, natural
+from podium.compliance.judging.inputs.layout import Tree, natural
 from podium.compliance.judging.inputs.tree_scan import scan
 from podium.rules import rounds
 from podium.rules.catalogue import find_round
@@ -91,7 +90,7 @@ def test_hpc_0_7_has_the_layout_of_training(tmp_path: Path) -> None:
     root = made(tmp_path, "results/a/deepcam/result_0.txt")
     [result] = scanned(root, "hpc", "0.7").results
     assert result.path == "results/a/deepcam"
-    assert not has_scalings(find_round("hpc", "0.7"))
+    assert not find_round("hpc", "0.7").package.scaling_folders
 
 
 def test_pruned_results_belong_to_throughput_only(tmp_path: Path) -> None:
@@ -132,8 +131,8 @@ def test_the_names_of_results_are_those_the_incumbent_looks_for(which: tuple[str
     usage, name = which
     rules = find_round(usage, name)
     if rules.verified:
-        assert {*benchmark_names(rules)} == {*get_allowed_benchmarks(usage, f"{name}.0")}
-    assert all(benchmark_called(each, rules) == each for each in benchmark_names(rules))
+        assert {*rules.allowed} == {*get_allowed_benchmarks(usage, f"{name}.0")}
+    assert all(benchmark_called(each, rules) == each for each in rules.allowed)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def test_equal_profiles_have_no_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({}, "is not a profile.json of podium profile"),
+        ({}, "is neither a profile.json of podium profile nor a trace"),
         ([], "does not contain a JSON object"),
         (profile(format=2), "has format 2; expected format 1"),
         (profile(format=None), "has format None; expected format 1"),
@@ -99,3 +100,70 @@ def test_a_truncated_profile_is_one_line(tmp_path: Path) -> None:
     status, _, err = podium("profile", "compare", old, tmp_path / "b.json")
     assert (status, err.count("\n")) == (2, 1)
     assert "is not JSON" in err
+
+
+def step(length: float, kernels: dict[str, float]) -> dict[str, Any]:
+    """A trace with one step and a kernel every 100 us."""
+
+    def event(kind: str, name: str, begin: float, time: float, lane: int, **args: Any) -> Any:
+        row = {"ph": "X", "cat": kind, "name": name, "ts": begin, "dur": time, "args": args}
+        return {**row, "pid": 0, "tid": lane}
+
+    rows = [event("user_annotation", "ProfilerStep#1", 0, length, 1)]
+    for number, (name, time) in enumerate(kernels.items()):
+        begin, ids = number * 100, {"External id": number}
+        rows += [
+            event("cpu_op", f"aten::{name}", begin, 20, 1, **ids),
+            event("cuda_runtime", "cudaLaunchKernel", begin, 5, 1, correlation=number),
+            event("kernel", name, begin + 10, time, 7, correlation=number, **ids),
+        ]
+    return {"traceEvents": rows}
+
+
+@pytest.mark.parametrize("form", ["trace", "folder", "gzip", "analysis"])
+def test_traces_are_compared(form: str, tmp_path: Path) -> None:
+    made = {"before": {"mm": 40.0, "add": 10.0}, "after": {"mm": 30.0, "mul": 10.0}}
+    paths = {}
+    for name, kernels in made.items():
+        (tmp_path / name).mkdir()
+        path = written(tmp_path / name, "rank_0.json", step(200, kernels))
+        if form == "folder":
+            path = path.parent
+        elif form == "gzip":
+            path = path.with_suffix(".json.gz")
+            path.write_bytes(gzip.compress((tmp_path / name / "rank_0.json").read_bytes()))
+        elif form == "analysis":
+            podium("profile", "read", path, "--output", tmp_path / name / "read")
+            path = tmp_path / name / "read/traces.json"
+        paths[name] = path
+    status, out, err = podium("profile", "compare", *paths.values(), "--output", tmp_path / "out")
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines()[2:])) <= 80
+    found = json.loads((tmp_path / "out/difference.json").read_text())
+    rows = {row["name"]: (row["before"], row["after"]) for row in found["kernels"]}
+    assert rows == {
+        "mm": (pytest.approx(0.04), pytest.approx(0.03)),
+        "add": (pytest.approx(0.01), None),
+        "mul": (None, pytest.approx(0.01)),
+    }
+    assert {row["name"] for row in found["operators"]} == {"aten::mm", "aten::add", "aten::mul"}
+    assert found["levels"] == [{"name": "step", "before": 0.2, "after": 0.2}]
+    assert found["idle"]
+    assert found["layers"] == []
+
+
+def test_a_profile_is_not_compared_with_a_trace(tmp_path: Path) -> None:
+    old = written(tmp_path, "profile.json", profile())
+    new = written(tmp_path, "trace.json", step(200, {"mm": 30.0}))
+    status, out, err = podium("profile", "compare", old, new)
+    assert (status, out) == (2, "")
+    assert "expected two profiles or two traces, got" in err
+    assert err.count("\n") == 1
+
+
+def test_an_incomplete_analysis_of_traces_is_one_line(tmp_path: Path) -> None:
+    for number, data in enumerate(({"ranks": []}, {"ranks": [{"ranks": 1}]}, {"ranks": [3]})):
+        path = written(tmp_path, f"{number}.json", {"format": 1, **data})
+        status, out, err = podium("profile", "compare", path, path)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert "is not a complete traces.json" in err

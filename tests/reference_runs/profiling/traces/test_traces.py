@@ -12,38 +12,14 @@ import pytest
 
 from podium.reference_runs.profiling.traces.analysis import analyzed
 from podium.reference_runs.profiling.traces.events import read_trace
-from tests.compliance import command_line
-
-Row = dict[str, Any]
-
-
-def podium(*words: object) -> tuple[int, str, str]:
-    done = command_line.podium(*words)
-    return done.exit_code, done.stdout, done.stderr
-
-
-def event(category: str, name: str, begin: float, length: float, **args: Any) -> Row:
-    lane = args.pop("lane", 1)
-    return {
-        "ph": "X",
-        "cat": category,
-        "name": name,
-        "pid": 7,
-        "tid": lane,
-        "ts": begin,
-        "dur": length,
-        "args": args,
-    }
-
-
-def launched(name: str, call: float, begin: float, length: float, **args: Any) -> list[Row]:
-    """A kernel and the call of 5 us that launches it; both share a number."""
-    number = int(call * 10) + 1
-    stream = args.pop("stream", 20)
-    return [
-        event("cuda_runtime", "cudaLaunchKernel", call, 5, correlation=number),
-        event("kernel", name, begin, length, correlation=number, lane=stream, **args),
-    ]
+from tests.reference_runs.profiling.traces.made import (
+    Row,
+    analysis,
+    event,
+    launched,
+    podium,
+    written,
+)
 
 
 def on_gpu() -> list[Row]:
@@ -68,18 +44,6 @@ def on_gpu() -> list[Row]:
     ]
 
 
-def written(folder: Path, rows: list[Row], name: str = "trace.json", **top: Any) -> Path:
-    path = folder / name
-    path.write_text(json.dumps({"traceEvents": rows, **top}))
-    return path
-
-
-def analysis(folder: Path, *traces: Path) -> Any:
-    status, _, err = podium("profile", "read", *traces, "--output", folder / "out")
-    assert (status, err) == (0, "")
-    return json.loads((folder / "out/traces.json").read_text())
-
-
 def times(rows: list[Row]) -> dict[str, float]:
     """Microseconds by name."""
     return {row["name"]: pytest.approx(row["ms"] * 1000) for row in rows}
@@ -101,11 +65,11 @@ def test_idle_time_has_a_cause(tmp_path: Path) -> None:
     assert times(rank["idle"]) == {
         # 195 to 225 without a launch, 225 to 230 in the launch, and the end of the step
         "host: Python, outside of operators": 75,
-        "dependency: queued work waits for other work": 30,
+        "dependency: queued work waits": 30,
         "host: data loader": 20,
-        "launch: started by the host, not yet running": 20,
+        "launch: launched, not yet running": 20,
         "host: operators, before they launch": 10,
-        "between kernels: the overhead of starting one": 2,
+        "between kernels: overhead of the start": 2,
     }
     assert sum(each["ms"] for each in rank["idle"]) == pytest.approx(0.157)
 

@@ -1,0 +1,41 @@
+"""The benchmark of GPUs builds each of its models, so that it works on the next GPU."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def accelerator() -> Any:
+    sys.path.insert(0, str(BENCHMARKS))
+    yield importlib.import_module("accelerator")
+    sys.path.remove(str(BENCHMARKS))
+
+
+@pytest.mark.long
+def test_every_model_is_built_at_reference_scale(accelerator: Any) -> None:
+    for name, case in accelerator.CASES.items():
+        setting = Setting(scale="reference", precision="bf16", device="cpu")
+        task = accelerator.opened(name, case, setting, Ranks(torch.device("cpu")))
+        # A detector is small, and loads its backbone unless it is on the meta device
+        with torch.device("cpu" if name in accelerator.DETECTORS else "meta"):
+            assert sum(weight.numel() for weight in task.build().parameters()) > 1e5, name
+        assert getattr(task, "start_weights", lambda: None)() is None
+
+
+def test_flop_of_recurrent_layers_do_not_depend_on_packing(accelerator: Any) -> None:
+    weights = [(16, 8), (16, 4), (16,), (16,)]
+    padded = accelerator.recurrent_flops((5, 3, 8), weights)
+    assert padded == accelerator.recurrent_flops((15, 8), weights) == 2 * 15 * 16 * (8 + 4)
