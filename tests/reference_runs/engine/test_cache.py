@@ -37,5 +37,5 @@ def test_without_a_home_the_weights_are_drawn_and_not_kept(
 
 def test_a_requested_cache_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(RunFault, match="--cache: .*file is not a folder that podium can write to"):
+    with pytest.raises(RunFault, match=r"--cache: .*file is not a folder that podium can write to"):
         kept_weights(Setting(cache=tmp_path / "file"), "base", ("a",), drawn)
