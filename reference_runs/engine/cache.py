@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from podium.reference_runs.errors import RunFault
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,23 +25,41 @@ def kept_weights(
     """Weights from the cache, generated if the cache has none that `what` describes.
 
     Generating them may draw random numbers. The CPU generator is then restored, since a run must
-    draw the same numbers with or without a cached file.
+    draw the same numbers with or without a cached file. Nothing is cached if the default folder
+    cannot be used, such as that of a user without a home; raises RunFault if that of `--cache`
+    cannot.
     """
-    path = _place(setting, kind, what)
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        state = torch.get_rng_state()
+    path = _folder(setting) / f"{kind}-{_hash(what)}.pt"
+    # In Python 3.11, `is_file` raises an error for a folder that cannot be entered
+    if os.path.isfile(path):
+        cached: dict[str, Tensor] = torch.load(path, weights_only=True)
+        return cached
+    usable = _is_usable(path.parent)
+    if not usable and setting.cache is not None:
+        raise RunFault(f"--cache: {setting.cache} is not a folder that podium can write to")
+    state = torch.get_rng_state()
+    weights = make()
+    torch.set_rng_state(state)
+    if usable:
         # Ranks may generate it at the same time: each writes a draft, and the last rename wins
         draft = path.with_name(f".{path.name}.{os.getpid()}")
-        torch.save(make(), draft)
+        torch.save(weights, draft)
         draft.replace(path)
-        torch.set_rng_state(state)
-    weights: dict[str, Tensor] = torch.load(path, weights_only=True)
     return weights
 
 
-def _place(setting: Setting, kind: str, what: tuple[object, ...]) -> Path:
-    name = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+def _is_usable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def _hash(what: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+
+
+def _folder(setting: Setting) -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = setting.cache or Path(home).expanduser() / "podium"
-    return folder / f"{kind}-{name}.pt"
+    return setting.cache or Path(home).expanduser() / "podium"

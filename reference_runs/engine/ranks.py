@@ -130,6 +130,8 @@ def joined(device: str, mesh: Mesh | None = None, *, repeatable: bool = False) -
     if repeatable:
         _use_repeatable_kernels()
     chosen = _device(device, local_rank())
+    if repeatable and chosen.type == "cuda":
+        _use_repeatable_attention()
     with _ended_by_signal() as stopped:
         if world == 1:
             yield Ranks(chosen, stopped=stopped)
@@ -196,11 +198,14 @@ def _use_repeatable_kernels() -> None:
     # Warnings only: an error would end benchmarks whose kernels have no deterministic form
     torch.use_deterministic_algorithms(True, warn_only=True)
     warnings.filterwarnings("ignore", ".*does not have a deterministic implementation")
-    if torch.cuda.is_available():
-        # As long as these are warnings, the fast kernels of attention do not fix their order
-        torch.backends.cuda.enable_flash_sdp(enabled=False)
-        torch.backends.cuda.enable_mem_efficient_sdp(enabled=False)
-        torch.backends.cuda.enable_cudnn_sdp(enabled=False)
+
+
+def _use_repeatable_attention() -> None:
+    """Select the attention of GPUs whose sums have a fixed order."""
+    # As long as torch only warns, its fast kernels do not fix it
+    torch.backends.cuda.enable_flash_sdp(enabled=False)
+    torch.backends.cuda.enable_mem_efficient_sdp(enabled=False)
+    torch.backends.cuda.enable_cudnn_sdp(enabled=False)
 
 
 @contextmanager

@@ -113,12 +113,12 @@ class EventKind(Enum):
     OPTIMIZER = ("Optimizer.step#",)
     LOADER = ("enumerate(DataLoader)",)
     COMMUNICATION = ("nccl", "gloo:", "c10d::", "ncclDevKernel")
-    OPERATOR = ()
+    OPERATOR = ("",)
 
     @classmethod
     def of(cls, event: Any) -> EventKind:
         """The kind of an event."""
-        return next((kind for kind in cls if event.name.startswith(kind.value)), cls.OPERATOR)
+        return next(kind for kind in cls if event.name.startswith(kind.value))
 
 
 class Context(NamedTuple):

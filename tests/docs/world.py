@@ -61,6 +61,9 @@ def made(place: Path) -> Path:
 def as_clone(work: Path) -> None:
     """Make the folder a clone, one commit ahead of where it came from."""
     git(work, "init", "--quiet", "--initial-branch=main")
+    # For the commits of podium itself: the user of the tests may have no home, so no name
+    git(work, "config", "user.name", "Acme")
+    git(work, "config", "user.email", "acme@example.org")
     git(work, "add", "--all")
     git(work, "commit", "--quiet", "--message=all")
     git(work, "update-ref", "refs/remotes/origin/main", "HEAD")

@@ -21,6 +21,7 @@ from podium.compliance.reporting.render import html as page
 from podium.compliance.text.terminal import clean
 from tests.builders import LogBuilder
 from tests.compliance.render_reports import CALM, ODD, REPORTS, big_round, finding, report
+from tests.compliance.web import console_lines
 from tests.locations import ASKED
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def complaints(browser: str, folder: Path, source: str) -> list[str]:
         timeout=120,
         check=True,
     )
-    return [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+    return console_lines(done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pytest
 
 from podium.compliance.reporting.profiled.page import render
 from tests.compliance import command_line
-from tests.compliance.web import chromium
+from tests.compliance.web import chromium, console_lines
 from tests.reference_runs.profiling.study_pages import PAGES
 
 torch = pytest.importorskip("torch")
@@ -180,7 +180,7 @@ def complaints(text: str, folder: Path) -> tuple[str, list[str]]:
         timeout=120,
         check=True,
     )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return done.stdout, console_lines(done.stderr)
 
 
 def test_the_page_fetches_nothing_and_shows_without_complaint(

@@ -1,0 +1,41 @@
+"""The cache of generated weights is a convenience: a run works without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from podium.reference_runs.engine.cache import kept_weights  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import RunFault  # noqa: E402
+
+
+def drawn() -> dict[str, torch.Tensor]:
+    return {"weight": torch.randn(3)}
+
+
+def test_weights_are_drawn_once(tmp_path: Path) -> None:
+    setting = Setting(cache=tmp_path / "cache")
+    first, again = (kept_weights(setting, "base", ("a",), drawn) for _ in range(2))
+    assert torch.equal(first["weight"], again["weight"])
+    assert len([*(tmp_path / "cache").iterdir()]) == 1
+
+
+def test_without_a_home_the_weights_are_drawn_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    before = torch.get_rng_state()
+    assert kept_weights(Setting(), "base", ("a",), drawn)["weight"].shape == (3,)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_requested_cache_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunFault, match=r"--cache: .*file is not a folder that podium can write to"):
+        kept_weights(Setting(cache=tmp_path / "file"), "base", ("a",), drawn)
