@@ -45,9 +45,11 @@ def peak(request: RunRequest, ranks: Ranks, *, evaluates: bool = False) -> int:
     # Adagrad has its state already
     total = _size([stepper.model.state_dict(), [each.state for each in stepper.optimizers], micro])
     total -= _living(stepper.model)
-    # The first step makes what stays besides: other optimizers' state, buffers of messages
+    # The first make what stays besides: other optimizers' state, buffers of messages
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         stepper.step(1, micro)
+        if evaluates:
+            stepper.evaluate()
         total += _living(stepper.model)
         for step in STEPS:
             with record_function(MARK):
