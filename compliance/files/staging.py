@@ -86,6 +86,9 @@ def discard(folder: Path) -> None:
             (folder / MARKER).unlink(missing_ok=True)
             os.rmdir(folder)
             return
+    # An empty folder is removed without a handle
+    with suppress(OSError):
+        os.rmdir(folder)
 
 
 def _emptied(folder: Path | str, *, kept_name: str = "") -> bool:
