@@ -9,6 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses import FakeTensor
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._pytree import tree_leaves
 
@@ -69,9 +70,15 @@ def peak(request: RunRequest, ranks: Ranks, *, evaluates: bool = False) -> int:
 
 
 def _living(model: torch.nn.Module) -> int:
-    """Bytes of all tensors of this process."""
-    found = [each for each in gc.get_objects() if isinstance(each, torch.Tensor)]
+    """Bytes of all tensors of this process, but for the fake ones of plans."""
+    gc.collect()
+    found = [each for each in gc.get_objects() if isinstance(each, torch.Tensor) and _is_real(each)]
     return _size([found, [each.grad for each in model.parameters()]])
+
+
+def _is_real(tensor: torch.Tensor) -> bool:
+    local = getattr(tensor, "_local_tensor", tensor)
+    return local.layout is torch.strided and not isinstance(local, FakeTensor)
 
 
 def _size(values: Any) -> int:
