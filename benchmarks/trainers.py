@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["llama31_8b", "rgat"])
     parser.add_argument("--turns", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=20, help="steps per block")
+    parser.add_argument("--steps", type=int, default=16, help="steps per block")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for name in options.names:
