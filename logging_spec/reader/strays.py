@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from podium.logging_spec.reader.broken_json import COLOR, CUT, legible_key
 from podium.logging_spec.reader.log import Fault, LineFault, text_of
+from podium.logging_spec.reader.words import finder
 
 _NAME = b"MLLOG"
 _TOKEN = b":::MLLOG "
@@ -27,6 +28,10 @@ _HINTS = (
     b"[\xe2\x80\xa6]",
 )
 """Text in every mark of a cut: searching for it first is fast."""
+_find = finder(_HINTS)
+_LONGEST_HINT = max(map(len, _HINTS))
+_AT_ONCE = 1 << 18
+"""Bytes that are searched at once: a hostile log may consist of hints."""
 
 _LONGEST_MARK = 300
 """Maximum bytes of a line that only marks a cut: a longer line is output."""
@@ -66,8 +71,7 @@ def _without_token(pattern: re.Pattern[bytes], data: bytes, line: int) -> Iterat
 
 
 def _marks_of_cuts(data: bytes, line: int) -> Iterator[LineFault]:
-    starts = {start for hint in _HINTS for start in _lines_with(hint, data)}
-    for start in sorted(starts):
+    for start in _lines_with_hints(data):
         end = data.find(b"\n", start)
         content = data[start : end if end >= 0 else len(data)].strip()
         if len(content) <= _LONGEST_MARK and _NAME not in content and CUT.search(content):
@@ -77,10 +81,14 @@ def _marks_of_cuts(data: bytes, line: int) -> Iterator[LineFault]:
             yield LineFault(Fault.MARKED_CUT, message, -1, excerpt, line=number)
 
 
-def _lines_with(hint: bytes, data: bytes) -> Iterator[int]:
-    """The start of each line that contains `hint`."""
-    position = data.find(hint)
-    while position >= 0:
-        yield data.rfind(b"\n", 0, position) + 1
-        end = data.find(b"\n", position)
-        position = data.find(hint, end) if end >= 0 else -1
+def _lines_with_hints(data: bytes) -> Iterator[int]:
+    """The start of each line that contains a hint."""
+    view, end = memoryview(data), -1
+    for begin in range(0, len(data), _AT_ONCE):
+        for _, found, _ in _find(view[begin : begin + _AT_ONCE + _LONGEST_HINT]):
+            if (position := begin + found) <= end:
+                continue  # in the same line
+            yield data.rfind(b"\n", 0, position) + 1
+            end = data.find(b"\n", position)
+            if end < 0:
+                return

@@ -16,7 +16,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.logging_spec.reader import read, recovery
+from podium.logging_spec.reader import read, recovery, strays
 from podium.logging_spec.reader.read import Fault, Log, parse_log, read_log
 from tests.builders import build
 
@@ -166,6 +166,14 @@ def test_what_is_not_json_is_a_fault_of_its_line(payload: str) -> None:
     log = parse_log(f"{A}\nnoise\n:::MLLOG {payload}\n{B}\n".encode())
     assert taken(log) == [(1, "a", 1), (4, "b", 2)]
     assert faults(log) == [("not-json", 3)]
+
+
+def test_a_mark_of_a_cut_is_found_at_any_place_of_a_large_log() -> None:
+    """The search takes a part of the log at a time."""
+    for place in range(strays._AT_ONCE - 24, strays._AT_ONCE + 2):
+        start = f"{A}\n"
+        log = parse_log(f"{start}{'x' * (place - len(start) - 1)}\n[snip]\n[snip]\n{B}\n".encode())
+        assert faults(log) == [("cut-out", 3), ("cut-out", 4)]
 
 
 def test_a_last_line_cut_short_is_called_that() -> None:
