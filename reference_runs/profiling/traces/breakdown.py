@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.spans import Span
     from podium.reference_runs.profiling.traces.events import Event, Trace
 
-LAUNCHES = ("launch", "memcpy", "memset", "graphlaunch")
-"""Parts of the names of runtime calls that start work on a device."""
 WAITS = ("synchronize",)
 SHORT = 5.0
 """Microseconds: a shorter gap between queued kernels is the overhead of starting one."""
@@ -46,12 +44,11 @@ class Work(NamedTuple):
 def work_of(trace: Trace) -> Work:
     """The work of the device, or of the CPU if the trace has none of a device."""
     if trace.device:
-        launched, earlier = by_launch(trace)
         return Work(
-            computing=_spans(trace, launched, "kernel"),
-            communication=_spans(trace, launched, "communication"),
-            copies=_spans(trace, launched, "copy"),
-            earlier=inside(union(event.span for event in earlier), trace.window),
+            computing=_spans(trace, trace.launched, "kernel"),
+            communication=_spans(trace, trace.launched, "communication"),
+            copies=_spans(trace, trace.launched, "copy"),
+            earlier=inside(union(event.span for event in trace.earlier), trace.window),
         )
     waits = [event for event in trace.host if _waits_for_ranks(event)]
     operators = [
@@ -60,24 +57,6 @@ def work_of(trace: Trace) -> Work:
     communication = inside(union(event.span for event in waits), trace.window)
     computing = inside(union(event.span for event in operators), trace.window)
     return Work(computing, communication, copies=[], earlier=[])
-
-
-def by_launch(trace: Trace) -> tuple[list[Event], list[Event]]:
-    """The work of a device that steps of the trace launched, and that of the steps before it.
-
-    A stream runs its work in order. Work that comes before the first recorded launch was in the
-    queue when the trace began.
-    """
-    launches = launches_of(trace)
-    begin = trace.window[0]
-    first: dict[tuple[str, str], float] = {}
-    for event in trace.device:
-        launch = launches.get(correlation(event))
-        if launch is not None and launch.begin >= begin:
-            first.setdefault(event.lane, event.begin)
-    launched = [event for event in trace.device if event.begin >= first.get(event.lane, begin)]
-    earlier = [event for event in trace.device if event.begin < first.get(event.lane, begin)]
-    return launched, earlier
 
 
 def _waits_for_ranks(event: Event) -> bool:
@@ -115,12 +94,11 @@ def idle(trace: Trace, steps: int) -> tuple[NamedTime, ...]:
     """The idle time by cause, the longest first."""
     causes: dict[str, float] = defaultdict(float)
     host = HostActivity(trace)
-    launches = launches_of(trace)
     starts = [event.begin for event in trace.device]
     for gap in gaps(work_of(trace).busy, trace.window):
         index = bisect_right(starts, gap[1] - 1e-6)
         following = trace.device[index] if index < len(starts) else None
-        launch = launches.get(correlation(following)) if following else None
+        launch = trace.launches.get(following.correlation) if following else None
         for name, time in _causes(gap, launch, following, host):
             causes[name] += time
     return tuple(sorted(named(causes, steps), key=lambda cause: -cause.ms))
@@ -174,20 +152,3 @@ class HostActivity:
                 yield name, time
             rest = left
         yield "host: Python, outside of operators", total(rest)
-
-
-def launches_of(trace: Trace) -> dict[int | None, Event]:
-    """The runtime call that started each kernel or copy, by correlation."""
-    return {
-        correlation(event): event
-        for event in trace.host
-        if event.kind == "launch"
-        and any(word in event.name.lower() for word in LAUNCHES)
-        and correlation(event) is not None
-    }
-
-
-def correlation(event: Event | None) -> int | None:
-    """The number that a kernel or copy shares with the call that started it."""
-    value = None if event is None else event.args.get("correlation")
-    return value if isinstance(value, int) else None

@@ -17,8 +17,6 @@ from podium.reference_runs.profiling.traces.breakdown import (
     SHORT,
     WAITS,
     HostActivity,
-    correlation,
-    launches_of,
     named,
     work_of,
 )
@@ -90,7 +88,7 @@ class _Walk:
     def __init__(self, trace: Trace) -> None:
         self._begin, self._end = trace.window
         self._host = HostActivity(trace)
-        self._launches = launches_of(trace)
+        self._launches = trace.launches
         self._ended = sorted(trace.device, key=lambda event: event.end)
         self._ends = [event.end for event in self._ended]
         streams: dict[tuple[str, str], list[Event]] = defaultdict(list)
@@ -154,7 +152,7 @@ class _Walk:
 
     def _cause(self, kernel: Event) -> Event:
         """The work or the launch whose end let a kernel start; the host if it is unknown."""
-        launch = self._launches.get(correlation(kernel))
+        launch = self._launches.get(kernel.correlation)
         ends = self._stream_ends[kernel.lane]
         index = bisect_right(ends, kernel.begin) - 1
         before = self._streams[kernel.lane][index] if index >= 0 else None

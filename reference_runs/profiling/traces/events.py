@@ -7,6 +7,7 @@ import json
 import math
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -37,6 +38,8 @@ _ON_DEVICE = ("kernel", "copy", "communication")
 _COLLECTIVE_KERNELS = ("nccl", "rccl", "ncclkernel", "ncclDevKernel")
 _HOST_COLLECTIVES = "gloo:"
 STEP, LOADER = "ProfilerStep", "enumerate(DataLoader)"
+LAUNCHES = ("launch", "memcpy", "memset", "graphlaunch")
+"""Parts of the names of runtime calls that start work on a device."""
 
 
 class Event(NamedTuple):
@@ -54,6 +57,12 @@ class Event(NamedTuple):
         """Begin and end."""
         return self.begin, self.end
 
+    @property
+    def correlation(self) -> int | None:
+        """The number that a kernel or copy shares with the call that started it."""
+        value = self.args.get("correlation")
+        return value if isinstance(value, int) else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
@@ -69,13 +78,51 @@ class Trace:
     steps: tuple[Event, ...]
     """The marked steps; empty if the trace has none."""
 
-    @property
+    @cached_property
     def window(self) -> Span:
         """The analyzed time: from the first step to the last, with its work on the device."""
         marks = self.steps or self.host or self.device
         begin = min(event.begin for event in marks)
         ends = [*(event.end for event in marks), *(event.end for event in self.device)]
         return begin, max(ends)
+
+    @cached_property
+    def launches(self) -> Mapping[int | None, Event]:
+        """The runtime call that started each kernel or copy, by correlation."""
+        return {
+            event.correlation: event
+            for event in self.host
+            if event.kind == "launch"
+            and any(word in event.name.lower() for word in LAUNCHES)
+            and event.correlation is not None
+        }
+
+    @cached_property
+    def launched(self) -> tuple[Event, ...]:
+        """The work of the device that the steps of the trace launched."""
+        return tuple(event for event in self.device if event.begin >= self._begin_of(event))
+
+    @cached_property
+    def earlier(self) -> tuple[Event, ...]:
+        """The work of the device that steps before those of the trace launched."""
+        return tuple(event for event in self.device if event.begin < self._begin_of(event))
+
+    def _begin_of(self, event: Event) -> float:
+        return self._first_launched.get(event.lane, self.window[0])
+
+    @cached_property
+    def _first_launched(self) -> Mapping[tuple[str, str], float]:
+        """The begin of the first recorded work of each stream.
+
+        A stream runs its work in order. Work that comes before the first recorded launch was in the
+        queue when the trace began.
+        """
+        first: dict[tuple[str, str], float] = {}
+        for event in self.device:
+            launch = self.launches.get(event.correlation)
+            if launch is not None and launch.begin >= self.window[0]:
+                first.setdefault(event.lane, event.begin)
+        return first
 
 
 def read_trace(path: Path) -> Trace:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podium.reference_runs.kernels.operators import described
-from podium.reference_runs.profiling.traces.breakdown import by_launch, correlation, launches_of
 from podium.reference_runs.profiling.traces.report import (
     CountedOperator,
     KernelTime,
@@ -33,7 +32,7 @@ def kernel_times(trace: Trace, steps: int) -> tuple[KernelTime, ...]:
     """The kernels of a device, or the own time of operators on a CPU; the longest first."""
     times_by_name: dict[str, list[float]] = defaultdict(list)
     if trace.device:
-        for event in by_launch(trace)[0]:
+        for event in trace.launched:
             times_by_name[event.name].append(event.end - event.begin)
     else:
         for call in _calls(trace):
@@ -55,9 +54,9 @@ def kernel_times(trace: Trace, steps: int) -> tuple[KernelTime, ...]:
 
 def launches(trace: Trace, steps: int) -> Launches | None:
     """The launches of a device's work; None if the trace has none."""
-    calls = launches_of(trace)
+    calls = trace.launches
     pairs = [
-        (calls[number], event) for event in trace.device if (number := correlation(event)) in calls
+        (calls[number], event) for event in trace.device if (number := event.correlation) in calls
     ]
     if not pairs:
         return None
@@ -214,7 +213,7 @@ def sequences(trace: Trace, steps: int) -> tuple[Sequence, ...]:
     """
     times_by_sequence: dict[tuple[str, ...], list[float]] = defaultdict(list)
     lanes: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for event in by_launch(trace)[0]:
+    for event in trace.launched:
         if event.kind == "kernel":
             lanes[event.lane].append(event)
     for events in lanes.values():

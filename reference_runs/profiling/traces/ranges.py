@@ -9,7 +9,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from podium.reference_runs.profiling.spans import total, union
-from podium.reference_runs.profiling.traces.breakdown import by_launch, correlation, launches_of
 from podium.reference_runs.profiling.traces.report import Annotation, Copies, Launcher
 
 if TYPE_CHECKING:
@@ -29,12 +28,11 @@ def launchers(trace: Trace, steps: int) -> tuple[Launcher, ...]:
         if event.kind == "operator" and "External id" in event.args
     }
     work: dict[str, dict[Any, list[float]]] = defaultdict(lambda: defaultdict(list))
-    launched, _ = by_launch(trace)
-    for event in launched:
+    for event in trace.launched:
         number = event.args.get("External id")
         if number in names:
             work[names[number]][number].append(_length(event))
-    whole = sum(map(_length, launched)) or 1.0
+    whole = sum(map(_length, trace.launched)) or 1.0
     rows = []
     for name, calls in work.items():
         lengths = [length for call in calls.values() for length in call]
@@ -53,7 +51,7 @@ def launchers(trace: Trace, steps: int) -> tuple[Launcher, ...]:
 def copies(trace: Trace, steps: int) -> tuple[Copies, ...]:
     """The copies and fills of memory by kind, the longest first."""
     rows = []
-    for name, events in _by_name(event for event in by_launch(trace)[0] if event.kind == "copy"):
+    for name, events in _by_name(event for event in trace.launched if event.kind == "copy"):
         time = sum(map(_length, events))
         sizes = [event.args.get("bytes") for event in events]
         moved = [size for size in sizes if isinstance(size, int)]
@@ -72,12 +70,11 @@ def copies(trace: Trace, steps: int) -> tuple[Copies, ...]:
 
 def annotated_ranges(trace: Trace, steps: int) -> tuple[Annotation, ...]:
     """The ranges by name, the longest on the host first."""
-    calls = launches_of(trace)
-    launched, _ = by_launch(trace)
+    calls = trace.launches
     work = sorted(
         (calls[number].begin, _length(event))
-        for event in launched
-        if (number := correlation(event)) in calls
+        for event in trace.launched
+        if (number := event.correlation) in calls
     )
     begins = [begin for begin, _ in work]
     # The time of the work that was launched before each call
