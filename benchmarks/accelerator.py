@@ -6,7 +6,7 @@ Each benchmark runs whole optimizer steps at reference scale, with its trainer's
 batches of the real shape in pinned host memory. If a model does not fit on one GPU, its depth (or
 the length of its tables) is reduced, but not its width; the table says so. FLOPs are those that
 torch counts in a forward pass, times three (times two for frozen weights); recomputation to save
-memory does not count. Memory is the most that torch allocated in a step after the first. With
+memory does not count. Memory is the peak of a step after the first, by torch's allocator. With
 `--plan`, the memory that `podium run --plan` states for the same step follows it.
 """
 

@@ -104,7 +104,7 @@ def seen(
 def console_lines(said: str) -> list[str]:
     """What a page wrote to the console of a browser, and what the browser said of the page.
 
-    Without a network the browser complains of its own fonts, whatever the page.
+    Without a network the browser complains about fonts of its built-in pages.
     """
     lines = [line for line in said.splitlines() if "CONSOLE" in line]
     return [line for line in lines if "Slow network is detected" not in line]

@@ -20,6 +20,7 @@ from podium.reference_runs.benchmarks.qwen35_397b_grpo.deltanet import (
     unit,
 )
 from podium.reference_runs.modeling.attention import (
+    for_each_head,
     joined_heads,
     rotary_frequencies,
     rotate,
@@ -104,8 +105,7 @@ class GatedDeltaNet(nn.Module):
         sizes = [self.keys, self.keys, self.values]
         parts = torch.split(F.silu(mixed).float(), sizes, dim=-1)
         q, k, v = (split_heads(part, self.size) for part in parts)
-        shared = self.values // self.keys
-        q, k = (unit(tensor).repeat_interleave(shared, dim=1) for tensor in (q, k))
+        q, k = (for_each_head(unit(tensor), v.shape[1]) for tensor in (q, k))
         softened = F.softplus(decay.float() + self.decay_bias)
         g_BHL = (-self.decay_rate.float().exp() * softened).mT
         b_BHL = strength.float().sigmoid().mT
