@@ -45,13 +45,13 @@ def peak(request: RunRequest, ranks: Ranks, *, evaluates: bool = False) -> int:
     micro = [*islice(task.batches(1, 0), config.gradient_accumulation_steps)]
     # Adagrad has its state already
     total = _size([stepper.model.state_dict(), [each.state for each in stepper.optimizers], micro])
-    total -= _living(stepper.model)
+    before = _living(stepper.model)  # kept: tensors of earlier tests do not go within the steps
     # The first make what stays besides: other optimizers' state, buffers of messages
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         stepper.step(1, micro)
         if evaluates:
             stepper.evaluate()
-        total += _living(stepper.model)
+        total += _size(_living(stepper.model)) - _size(before)
         for step in STEPS:
             with record_function(MARK):
                 if evaluates:
@@ -69,11 +69,11 @@ def peak(request: RunRequest, ranks: Ranks, *, evaluates: bool = False) -> int:
     return total + int(median(rises[1:]))
 
 
-def _living(model: torch.nn.Module) -> int:
-    """Bytes of all tensors of this process, but for the fake ones of plans."""
+def _living(model: torch.nn.Module) -> list[torch.Tensor]:
+    """All tensors of this process, but for the fake ones of plans."""
     gc.collect()
     found = [each for each in gc.get_objects() if isinstance(each, torch.Tensor) and _is_real(each)]
-    return _size([found, [each.grad for each in model.parameters()]])
+    return found + [each.grad for each in model.parameters() if each.grad is not None]
 
 
 def _is_real(tensor: torch.Tensor) -> bool:
@@ -82,12 +82,15 @@ def _is_real(tensor: torch.Tensor) -> bool:
 
 
 def _size(values: Any) -> int:
-    """Bytes of the storages that tensors lie in, each counted once."""
+    """Bytes of the storages of tensors, each counted once.
+
+    Empty tensors and those of the meta device, which other tests leave, have no address.
+    """
     found: dict[int, int] = {}
     for each in _tensors(values):
         storage = getattr(each, "_local_tensor", each).untyped_storage()
         found[storage.data_ptr()] = storage.nbytes()
-    return sum(found.values())
+    return sum(size for address, size in found.items() if address)
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:
