@@ -152,14 +152,9 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             except Exception as error:
                 raise CannotJudge(index, f"{self.name} is {show_logged(record.value)}") from error
         # The policy would find the same record and need not search again
-        if self._is_constant:
+        if all(constraint.is_constant for constraint in self.some):
             run.memo[self.name, self.some] = first
         return [] if first is not None else [self._missed(indices, run)]
-
-    @cached_property
-    def _is_constant(self) -> bool:
-        """Whether a record that satisfies `some` does so in both profiles."""
-        return all(constraint.is_constant for constraint in self.some)
 
     def reached(self, run: Run, index: int) -> bool:
         """Whether a record satisfies all of `some`; a value of the wrong type never does."""

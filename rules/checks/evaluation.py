@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import lt
 
 from podium.logging_spec import keys as k
-from podium.rules.checks import Context, check
+from podium.rules.checks import Context, Watch, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.pace import Grids
 from podium.rules.checks.points import (
@@ -23,7 +23,7 @@ from podium.rules.checks.points import (
     target_of,
     where_is,
 )
-from podium.rules.checks.watch import following, on, stopped
+from podium.rules.checks.watch import on, stopped
 from podium.rules.consequences import OF_REPEATED_RECORDS, Follows
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Finding, Severity
@@ -93,7 +93,7 @@ def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
     ),
     watches=(
         on("global_batch_size"),
-        following(*OUTCOMES, begin=lambda context: Grids(context).leaves),
+        Watch(OUTCOMES, begin=lambda context: Grids(context).leaves),
     ),
 )
 def off_schedule(run: Run, context: Context) -> Iterator[Violation]:

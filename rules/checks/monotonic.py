@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import le
 
 from podium.logging_spec.reader.record import Record
-from podium.rules.checks import Context, Worth, check
+from podium.rules.checks import Context, Watch, Worth, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.pace import Progress
 from podium.rules.checks.pairing import BLOCK, CITES
@@ -17,7 +17,6 @@ from podium.rules.checks.points import (
     marks_of,
     outcome_key,
 )
-from podium.rules.checks.watch import following
 from podium.rules.consequences import OF_REPEATED_RECORDS
 from podium.rules.constraints.formula import show
 from podium.rules.finding import StatedBy
@@ -79,8 +78,8 @@ def _block_marks(run: Run) -> Marks | None:
     ),
     by_benchmark=True,
     watches=(
-        *(following(key, begin=_goes_back) for key in (*OUTCOMES, "epoch_start")),
-        following("block_start", begin=_block_goes_back),
+        *(Watch((key,), _goes_back) for key in (*OUTCOMES, "epoch_start")),
+        Watch(("block_start",), _block_goes_back),
     ),
 )
 def goes_back(run: Run, context: Context) -> Iterator[Violation]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from podium.logging_spec.reader.record import Record
-from podium.rules.checks import Context, Watch, Worth
+from podium.rules.checks import Watch, Worth
 from podium.rules.run import Run
 
 
@@ -13,11 +11,6 @@ def on(*keys: str, when: Worth | None = None) -> Watch:
     """Run the check again at records of these keys, or only at those that a condition selects."""
     worth = when or always
     return Watch(keys, lambda _: worth)
-
-
-def following(*keys: str, begin: Callable[[Context], Worth]) -> Watch:
-    """Run the check again if a condition with memory, made for each run, says so."""
-    return Watch(keys, begin)
 
 
 def always(_: Run, __: Record) -> bool:

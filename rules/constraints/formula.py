@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -52,6 +54,18 @@ def _shown(value: Any, number: Callable[[float], str]) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def _arithmetic(
+    sign: str, apply: Callable[[Any, Any], Any], *, swapped: bool = False
+) -> Callable[[Formula, Formula | float], Formula]:
+    """The method of an operator; `swapped`: the other operand is on the left."""
+
+    def method(formula: Formula, other: Formula | float) -> Formula:
+        a, b = formula, other if isinstance(other, Formula) else constant(other)
+        return _combine(b, a, sign, apply) if swapped else _combine(a, b, sign, apply)
+
+    return method
+
+
 class Formula(msgspec.Struct, frozen=True):
     """Arithmetic over logged values that can be evaluated and printed."""
 
@@ -59,29 +73,14 @@ class Formula(msgspec.Struct, frozen=True):
     compute: Callable[[Run], float]
     needs: tuple[str, ...] = ()
 
-    def __add__(self, other: Formula | float) -> Formula:
-        return _combine(self, other, "+", lambda a, b: a + b)
-
-    def __sub__(self, other: Formula | float) -> Formula:
-        return _combine(self, other, "-", lambda a, b: a - b)
-
-    def __rsub__(self, other: float) -> Formula:
-        return _combine(other, self, "-", lambda a, b: a - b)
-
-    def __mul__(self, other: Formula | float) -> Formula:
-        return _combine(self, other, "*", lambda a, b: a * b)
-
-    def __rmul__(self, other: float) -> Formula:
-        return _combine(other, self, "*", lambda a, b: a * b)
-
-    def __truediv__(self, other: Formula | float) -> Formula:
-        return _combine(self, other, "/", lambda a, b: a / b)
-
-    def __rtruediv__(self, other: float) -> Formula:
-        return _combine(other, self, "/", lambda a, b: a / b)
-
-    def __radd__(self, other: float) -> Formula:
-        return _combine(other, self, "+", lambda a, b: a + b)
+    __add__ = _arithmetic("+", operator.add)
+    __sub__ = _arithmetic("-", operator.sub)
+    __mul__ = _arithmetic("*", operator.mul)
+    __truediv__ = _arithmetic("/", operator.truediv)
+    __radd__ = _arithmetic("+", operator.add, swapped=True)
+    __rsub__ = _arithmetic("-", operator.sub, swapped=True)
+    __rmul__ = _arithmetic("*", operator.mul, swapped=True)
+    __rtruediv__ = _arithmetic("/", operator.truediv, swapped=True)
 
     def __eq__(self, other: object) -> bool:
         # Functions cannot be compared; the text states what they compute
@@ -91,11 +90,7 @@ class Formula(msgspec.Struct, frozen=True):
         return hash(self.text)
 
 
-def _combine(
-    left: Formula | float, right: Formula | float, sign: str, apply: Callable[[Any, Any], Any]
-) -> Formula:
-    a, b = _formula(left), _formula(right)
-
+def _combine(a: Formula, b: Formula, sign: str, apply: Callable[[Any, Any], Any]) -> Formula:
     def bracket(formula: Formula) -> str:
         loose = sign in "*/" and any(f" {symbol} " in formula.text for symbol in "+-")
         tight = sign in "/-" and formula is b and any(f" {m} " in formula.text for m in "+-*/")
@@ -107,10 +102,6 @@ def _combine(
         lambda run: apply(a.compute(run), b.compute(run)),
         tuple(dict.fromkeys((*a.needs, *b.needs))),
     )
-
-
-def _formula(operand: Formula | float) -> Formula:
-    return operand if isinstance(operand, Formula) else constant(operand)
 
 
 def constant(value: float) -> Formula:
@@ -130,24 +121,13 @@ def logged(key: Key) -> Formula:
     return Formula(key.name, lambda run: run.logged(key.name), (key.name,))
 
 
-def _applied(name: str, function: Callable[[Any], Any], inner: Formula) -> Formula:
-    return Formula(f"{name}({inner.text})", lambda run: function(inner.compute(run)), inner.needs)
+def _applied(function: Callable[[Any], Any], inner: Formula) -> Formula:
+    text = f"{function.__name__}({inner.text})"
+    return Formula(text, lambda run: function(inner.compute(run)), inner.needs)
 
 
-def ceil(inner: Formula) -> Formula:
-    """Rounded up to a whole number."""
-    return _applied("ceil", math.ceil, inner)
-
-
-def floor(inner: Formula) -> Formula:
-    """Rounded down to a whole number."""
-    return _applied("floor", math.floor, inner)
-
-
-def sqrt(inner: Formula) -> Formula:
-    """Square root."""
-    return _applied("sqrt", math.sqrt, inner)
-
+ceil, floor, sqrt = (partial(_applied, function) for function in (math.ceil, math.floor, math.sqrt))
+"""A formula rounded up or down to a whole number, and its square root."""
 
 Bound = float | int | str | bool | None | Formula
 

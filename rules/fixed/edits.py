@@ -6,6 +6,7 @@ closed division, three runs on the system `systems/ex_n8.json`, with code below 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ class Edit(msgspec.Struct, frozen=True):
 
     verb: str
     path: str
-    value: Any = None
+    value: Any = ""
 
     def __str__(self) -> str:
         """The edit as a line of a rule's page."""
@@ -45,41 +46,28 @@ class Edit(msgspec.Struct, frozen=True):
                 return f"{self.path} is missing"
 
 
-def remove(path: str) -> Edit:
-    """Remove a file, or a folder with its content."""
-    return Edit("remove", path)
+remove = partial(Edit, "remove")
+"""Remove a file, or a folder with its content: `remove(path)`."""
 
+write = partial(Edit, "write")
+"""Write a file with this text, or empty; an existing file is replaced: `write(path, text)`."""
 
-def write(path: str, text: str = "") -> Edit:
-    """Write a file with this text; an existing file is replaced."""
-    return Edit("write", path, text)
+append = partial(Edit, "append")
+"""Append a line to a file: `append(path, line)`."""
 
+rename = partial(Edit, "rename")
+"""Rename a file or folder: `rename(path, to)`."""
 
-def append(path: str, line: str) -> Edit:
-    """Append a line to a file."""
-    return Edit("append", path, line)
+copy = partial(Edit, "copy")
+"""Copy a file: `copy(path, to)`."""
 
+link = partial(Edit, "link")
+"""Create a symbolic link with this literal target: `link(path, to)`."""
 
-def rename(path: str, to: str) -> Edit:
-    """Rename a file or folder."""
-    return Edit("rename", path, to)
-
-
-def copy(path: str, to: str) -> Edit:
-    """Copy a file."""
-    return Edit("copy", path, to)
-
-
-def link(path: str, to: str) -> Edit:
-    """Create a symbolic link with this literal target."""
-    return Edit("link", path, to)
+drop = partial(Edit, "drop")
+"""Remove a field of a JSON document, or a key of a log: `drop(path, name)`."""
 
 
 def set_to(path: str, name: str, value: Any) -> Edit:
     """Set a field of a JSON document, or a key of a log in all its records, to another value."""
     return Edit("set", path, (name, value))
-
-
-def drop(path: str, name: str) -> Edit:
-    """Remove a field of a JSON document, or a key of a log."""
-    return Edit("drop", path, name)

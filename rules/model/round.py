@@ -165,11 +165,6 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         return f"{self.usage} {self.name}"
 
     @cached_property
-    def _common_scope(self) -> Scope:
-        rows = (self._name_row("closed"),) if "common" in self.names_in else ()
-        return scope_of("common", (*rows, *self.common))
-
-    @cached_property
     def _scopes(self) -> dict[tuple[str, str], tuple[Scope, ...]]:
         return {}
 
@@ -212,7 +207,8 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         return scope.citing(text, targets, sections)
 
     def _make_scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
-        scopes = [self._common_scope]
+        common = (self._name_row("closed"),) if "common" in self.names_in else ()
+        scopes = [scope_of("common", (*common, *self.common))]
         definition = self.benchmarks.get(benchmark)
         # 0.5 and 0.6 have the same rules for both divisions
         if not self.divided:

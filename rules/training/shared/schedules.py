@@ -6,7 +6,7 @@ as stated; from 1.0 on exactly as often, with positions rounded up to the next w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
@@ -23,21 +23,19 @@ KITS19 = 168
 SEQUENCE = 2048
 """Tokens of a sequence of GPT-3."""
 
-
-def every(samples: int, skip: Formula | None = None) -> Schedule:
-    """Every `samples`, rounded up to a whole batch, without the first `skip` evaluations."""
-    return Schedule((_every(ceil(samples / BATCH) * BATCH, skip),))
+Rounding = Callable[[Formula], Formula]
 
 
-def _every(interval: Formula, skip: Formula | None) -> Grid:
-    return Grid(interval, interval if skip is None else (skip + 1) * interval)
-
-
-def _llama2() -> Schedule:
-    """Intervals that the batch does not divide were accepted even if rounded down."""
-    skip = floor(0.125 * BATCH + 2)
+def every(
+    samples: int, skip: Formula | None = None, rounded: tuple[Rounding, ...] = (ceil,)
+) -> Schedule:
+    """Every `samples`, rounded to a whole batch, without the first `skip` evaluations."""
+    intervals = [rounding(samples / BATCH) * BATCH for rounding in rounded]
     return Schedule(
-        tuple(_every(rounding(384 / BATCH) * BATCH, skip) for rounding in (ceil, floor))
+        tuple(
+            Grid(interval, interval if skip is None else (skip + 1) * interval)
+            for interval in intervals
+        )
     )
 
 
@@ -66,44 +64,17 @@ def _unet3d(longest: int | None = None) -> Schedule:
     return Schedule(tuple(grids), positions=("epoch_num", "samples_count"))
 
 
-def _dlrm() -> Schedule:
-    """A twentieth of an epoch; the first epoch counts as 0 or as 1."""
-    twentieth = constant(0.05)
-    # Logs of 1.0 count from 0, logs of 1.1 to 2.1 from 1 (training rules, RCP Rules)
-    starts = (twentieth, constant(1.05))
-    grids = (Grid(twentieth, start, "epochs", slack=0.02, per_batch=0) for start in starts)
-    return Schedule(tuple(grids), positions=("epoch_num",))
-
-
-def _dlrm_dcnv2() -> Schedule:
-    # In whole steps, which is slightly less than 0.05
-    interval = floor(CRITEO / (BATCH * 20)) * BATCH / CRITEO
-    grid = Grid(interval, interval, "epochs", slack=0.02, per_batch=0)
-    return Schedule((grid,), positions=("epoch_num",))
-
-
-def _gpt3() -> Schedule:
-    interval = ceil(24_576 / BATCH) * BATCH * SEQUENCE
-    return Schedule((Grid(interval, interval, "tokens", per_batch=SEQUENCE),))
-
-
-def _bert() -> Schedule:
-    """Packed batches contain a varying number of samples, so positions drift by a few percent."""
-    interval = floor(0.05 * (230.23 * BATCH + 3_000_000) / 25_000) * 25_000
-    return Schedule((Grid(interval, interval, slack=0.04),))
-
-
-def _stable_diffusion() -> Schedule:
-    """Checkpoints are evaluated after the run; most runs evaluate only the last two."""
-    interval = ceil(512_000 / BATCH) * BATCH
-    return Schedule((Grid(interval, aligned=True),), offline=True)
-
+_TWENTIETH = constant(0.05)
+# In whole steps, which is slightly less than a twentieth of an epoch
+_DLRM_DCNV2 = floor(CRITEO / (BATCH * 20)) * BATCH / CRITEO
+_GPT3 = ceil(24_576 / BATCH) * BATCH * SEQUENCE
+_BERT = floor(0.05 * (230.23 * BATCH + 3_000_000) / 25_000) * 25_000
 
 EVERY_EPOCH = _epochs(1, 1)
 EVERY_STEP = Schedule((Grid(BATCH, per_batch=0.25),))
 NODES = Schedule(
     # Logs round epochs to two decimals, so an interval deviates by up to 0.01
-    (Grid(constant(0.05), constant(0.05), "epochs", slack=0.201, per_batch=0),),
+    (Grid(_TWENTIETH, _TWENTIETH, "epochs", slack=0.201, per_batch=0),),
     positions=("epoch_num",),
 )
 
@@ -113,13 +84,28 @@ V1_1: Mapping[str, Schedule] = {
     "maskrcnn": EVERY_EPOCH,
     "rnnt": EVERY_EPOCH,
     "minigo": replace(_epochs(1), offline=True),
-    "dlrm": _dlrm(),
-    "bert": _bert(),
+    # Logs of 1.0 count epochs from 0, logs of 1.1 to 2.1 from 1 (training rules, RCP Rules)
+    "dlrm": Schedule(
+        tuple(
+            Grid(_TWENTIETH, start, "epochs", slack=0.02, per_batch=0)
+            for start in (_TWENTIETH, constant(1.05))
+        ),
+        positions=("epoch_num",),
+    ),
+    # Packed batches contain a varying number of samples, so positions drift by a few percent
+    "bert": Schedule((Grid(_BERT, _BERT, slack=0.04),)),
     "unet3d": _unet3d(10_000),
-    "dlrm_dcnv2": _dlrm_dcnv2(),
-    "gpt3": _gpt3(),
-    "stable_diffusion": _stable_diffusion(),
-    "llama2_70b_lora": _llama2(),
+    "dlrm_dcnv2": Schedule(
+        (Grid(_DLRM_DCNV2, _DLRM_DCNV2, "epochs", slack=0.02, per_batch=0),),
+        positions=("epoch_num",),
+    ),
+    "gpt3": Schedule((Grid(_GPT3, _GPT3, "tokens", per_batch=SEQUENCE),)),
+    # Checkpoints are evaluated after the run; most runs evaluate only the last two
+    "stable_diffusion": Schedule(
+        (Grid(ceil(512_000 / BATCH) * BATCH, aligned=True),), offline=True
+    ),
+    # Intervals that the batch does not divide were accepted even if rounded down
+    "llama2_70b_lora": every(384, floor(0.125 * BATCH + 2), rounded=(ceil, floor)),
     "gnn": NODES,
     "rgat": NODES,
     "retinanet": EVERY_EPOCH,
