@@ -50,10 +50,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     links_from_root: bool = False
 
 
-POLICY_QUIRKS = Quirks()
-OFFICIAL_QUIRKS = Quirks(**dict.fromkeys(Quirks.__struct_fields__, True))
-
-
-def quirks_of(profile: Profile) -> Quirks:
-    """The quirks that apply in a profile."""
-    return OFFICIAL_QUIRKS if profile is Profile.VERIFIER else POLICY_QUIRKS
+QUIRKS = {
+    Profile.POLICY: Quirks(),
+    Profile.VERIFIER: Quirks(**dict.fromkeys(Quirks.__struct_fields__, True)),
+}
+"""The quirks that apply in each profile."""

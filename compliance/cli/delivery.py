@@ -182,12 +182,12 @@ def deliver_report(report: Outcome, printing: Printing) -> None:
 
     If the plug-in fails, a warning names it, and the report is printed as text: no verdict is lost.
     """
-    from podium.compliance.reporting.console import deliver, send
+    from podium.compliance.reporting.console import rendered, send
 
     if "." in printing.format:
-        from podium.compliance.judging.plugins.extensions import rendered
+        from podium.compliance.judging.plugins.extensions import rendered as rendered_by_plugin
 
-        text, reason = rendered(printing.format, report)
+        text, reason = rendered_by_plugin(printing.format, report)
         if not reason:
             send(text, printing.output)
             return
@@ -195,7 +195,7 @@ def deliver_report(report: Outcome, printing: Printing) -> None:
         suffix = f"; {printing.output} is not written" if printing.output else ""
         warn(f"plug-in {name} is skipped: {reason}{suffix}")
         printing = printing._replace(format="text", output=None)
-    deliver(report, printing, rulebook())
+    send(rendered(report, printing, rulebook()), printing.output)
 
 
 def rulebook() -> Rulebook:

@@ -8,7 +8,6 @@ from podium.compliance.judging.logs import log_rules
 from podium.compliance.judging.power import power_rules
 from podium.compliance.judging.repository import repository_rules
 from podium.compliance.judging.results.rules import (
-    batch_rules,
     consistency_rules,
     plausibility_rules,
     run_rules,
@@ -22,7 +21,7 @@ from podium.rules.fixed.fixed_rule import declared_in
 
 JUDGING_RULES = declared_in(
     *(log_rules, round_rules, tree_rules, layout_rules, system_rules, run_rules),
-    *(consistency_rules, plausibility_rules, batch_rules, throughput_rules, seed_rules),
+    *(consistency_rules, plausibility_rules, throughput_rules, seed_rules),
     *(power_rules, code_rules, waiver_rules, repository_rules),
 )
 """In the order of the rule pages."""

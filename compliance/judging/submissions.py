@@ -30,7 +30,8 @@ from podium.rules.finding import ADDED_BY_USERS, DROPPED_RUN, Finding, Profile, 
 
 if TYPE_CHECKING:
     from podium.compliance.judging.inputs.layout import Tree
-    from podium.compliance.judging.submission.judge import RoundState, SubmissionVerdict
+    from podium.compliance.judging.submission.judge import SubmissionVerdict
+    from podium.compliance.judging.submission.together import RoundState
 
 
 def judge_submissions(
@@ -52,7 +53,7 @@ def judge_submissions(
         rules = request.choose(package.root).rules
         try:
             if rules.title not in rounds:
-                from podium.compliance.judging.submission.judge import RoundState
+                from podium.compliance.judging.submission.together import RoundState
 
                 comparators, contents = surroundings.comparators, surroundings.contents
                 rounds[rules.title] = RoundState(comparators=comparators, contents=contents)
@@ -175,7 +176,7 @@ def _own(findings: Iterable[Finding]) -> list[Finding]:
 def _system_entries(verdict: SubmissionVerdict, context: JudgingContext) -> Iterator[FileEntry]:
     for path, findings in verdict.systems.items():
         passed = official = not fails(findings, strict=False)
-        if context.judges_officially:
+        if context.official is not None:
             official = not any(finding.official for finding in findings)
         yield FileEntry(
             path=path,
@@ -215,34 +216,33 @@ def _standings(verdict: SubmissionVerdict, counted: Collection[str]) -> dict[str
     }
 
 
-class _LogReports:
+class _LogReports(NamedTuple):
     """The entries and findings of the files of one group, each checked separately."""
 
-    def __init__(self, group: FileGroup, options: Options, surroundings: Surroundings) -> None:
-        self.group, self.options, self.surroundings = group, options, surroundings
-        # The user's waivers also apply to rules of podium.toml
-        self.suppressions = Suppressions(options.waivers)
+    group: FileGroup
+    options: Options
+    surroundings: Surroundings
 
     def judgement(
         self, standings: Mapping[str, Standing], marked: Mapping[str, LogVerdict] | None = None
     ) -> Judgement:
         """The entries and findings; `marked` are verdicts with the waivers of their tree."""
         files, findings = [], []
+        suppressions = Suppressions(self.options.waivers)
         for file in self.group.files.values():
-            path = file.display_path
-            verdict = (marked or {}).get(path) or self._waived(file.verdict)
+            path, verdict = file.display_path, file.verdict
+            if marked and path in marked:
+                verdict = marked[path]
+            elif suppressions.waivers:
+                verdict = replace(verdict, findings=suppressions.mark(verdict.findings))
+            # The user's waivers also apply to rules of podium.toml
             extra = [
-                *self.suppressions.mark(verdict.extra),
+                *suppressions.mark(verdict.extra),
                 *self.surroundings.plugins.get(path, ()),
             ]
             files.append(self._entry(file, [*verdict.findings, *extra]))
             findings += self._findings(file, verdict, extra, standings.get(path, COUNTED))
         return Judgement(self.group, files=files, findings=findings)
-
-    def _waived(self, verdict: LogVerdict) -> LogVerdict:
-        if not self.options.waivers:
-            return verdict
-        return replace(verdict, findings=self.suppressions.mark(verdict.findings))
 
     def _entry(self, file: FileVerdict, findings: list[Finding]) -> FileEntry:
         verdict, official = file.verdict, self._official(file)

@@ -46,7 +46,8 @@ class Rulebook(NamedTuple):
 class Printing(NamedTuple):
     """The format of the output, and its file if it is not printed.
 
-    `root` is the absolute folder that paths are relative to; empty for the working directory.
+    `full` lists every finding in formats that have a shorter form. `root` is the absolute folder
+    that paths are relative to; empty for the working directory.
     """
 
     format: str
@@ -85,20 +86,8 @@ def plain_characters() -> bool:
     return os.environ.get("LC_ALL") in ("C", "POSIX")
 
 
-def deliver(
-    report: Outcome,
-    printing: Printing,
-    rulebook: Rulebook,
-) -> None:
-    """Render the report and print it, or write it to a file atomically.
-
-    `full` lists every finding in formats that have a shorter form. `rulebook` has the facts about
-    rules for formats that need more than the findings.
-    """
-    send(_rendered(report, printing, rulebook), printing.output)
-
-
-def _rendered(report: Outcome, printing: Printing, rulebook: Rulebook) -> str:
+def rendered(report: Outcome, printing: Printing, rulebook: Rulebook) -> str:
+    """The report in its format; `rulebook` is for formats that need more than the findings."""
     from podium.compliance.reporting.render import POINTING, renderer
 
     name = printing.format

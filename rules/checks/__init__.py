@@ -42,7 +42,7 @@ class Context(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def offline(self) -> bool:
         """Whether checkpoints may be evaluated after the run, off the clock."""
-        return self.benchmark is not None and self.limits.offline(self.benchmark.name)
+        return self.schedule is not None and self.schedule.offline
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:

@@ -19,7 +19,7 @@ from podium.rules.model.delta import INHERITED, TABLES, Delta, next_benchmarks
 from podium.rules.model.limits import Limits
 from podium.rules.model.package_rules import PackageRules
 from podium.rules.model.scope import Scope, scope_of
-from podium.rules.model.sections import sections_of
+from podium.rules.model.sections import SECTIONS
 from podium.rules.run import Run, metadata_of
 from podium.rules.table import Line, Row, row
 
@@ -195,7 +195,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     def _cited(self, scope: Scope, benchmark: str) -> Scope:
         definition = self.benchmarks.get(benchmark)
-        sections = sections_of(self.usage)
+        sections = SECTIONS[self.usage]
         if definition is None or not scope.benchmark:
             text = COMPLIANCE_CHECKER if self.verified else LOGGING
             return scope.citing(text, "training rules, Quality measure", sections)

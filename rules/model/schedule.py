@@ -64,7 +64,8 @@ class Grid(msgspec.Struct, frozen=True):
             return None if formula is None else float(formula.compute(run))
 
         epoch, longest = computed(self.epoch), computed(self.longest)
-        return Due(first, interval, slack, max(minimum, one_batch), self, epoch, longest)
+        first_slack = max(minimum, one_batch)
+        return Due(first, interval, slack, first_slack, self, self.unit, epoch, longest)
 
 
 class Due(msgspec.Struct, frozen=True):
@@ -78,13 +79,9 @@ class Due(msgspec.Struct, frozen=True):
     slack: float
     first_slack: float
     grid: Grid
+    unit: Unit
     epoch: float | None = None
     longest: float | None = None
-
-    @property
-    def unit(self) -> Unit:
-        """The unit of positions."""
-        return self.grid.unit
 
 
 class Miss(msgspec.Struct, frozen=True):

@@ -29,6 +29,9 @@ _HPC_SECTIONS = {
 }
 
 
-def sections_of(usage: str) -> Mapping[str, str]:
-    """The policy's section about each such key; for some keys HPC has separate sections."""
-    return _SECTIONS | _HPC_SECTIONS if usage == "hpc" else _SECTIONS
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "training": _SECTIONS,
+    # For some keys HPC has separate sections
+    "hpc": _SECTIONS | _HPC_SECTIONS,
+}
+"""The policy's section about each such key, by usage."""

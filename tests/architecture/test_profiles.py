@@ -32,7 +32,6 @@ REASONS = {
     "rules/convergence/facts.py": "the two texts read the end of a run differently",
     "rules/fixed/fixed_rule.py": "the weight of a rule in each profile",
     "rules/hindsight.py": "old rounds are judged again by today's verifier",
-    "rules/quirks.py": "the quirks of each profile",
 }
 """Which files compare the profile, and why they do."""
 

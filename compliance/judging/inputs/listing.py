@@ -50,18 +50,17 @@ class Folder(msgspec.Struct):
     there: bool = True
 
 
-class Disk:
+class Disk(msgspec.Struct, eq=False):
     """The folders of a tree, by their paths relative to its root; the root's path is empty."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._known: dict[str, Folder] = {}
+    root: Path
+    known: dict[str, Folder] = {}
 
     def folder(self, path: str) -> Folder:
         """The content of a folder, which is listed once."""
-        folder = self._known.get(path)
+        folder = self.known.get(path)
         if folder is None:
-            folder = self._known[path] = self._look(path)
+            folder = self.known[path] = self._look(path)
         return folder
 
     def leads_out(self, path: str) -> bool:
@@ -116,7 +115,7 @@ class Disk:
         paths = [start]
         while paths:
             path = paths.pop()
-            folder = self._known.get(path)
+            folder = self.known.get(path)
             if folder is None:
                 folder = self.folder(path) if keep else self._look(path)
             yield path, folder

@@ -130,7 +130,9 @@ class _Judgement:
         verdict = LogVerdict()
         official_rules = broken_rules = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
-            broken_rules = [*advised(self.policy.review(official_rules), self.verifier)]
+            policy = self.policy
+            own_rules = policy.found_by(policy.context.checks)
+            broken_rules = [*advised([*policy.review(official_rules), *own_rules], self.verifier)]
         # Lines first: they may make the verifier crash, which `_about_crash` reports
         lines = [*self._line_findings()]
         findings = [*self._findings(broken_rules), *self._about_crash(self.profile)]

@@ -49,7 +49,10 @@ class PolicyReading:
         )
 
     def review(self, broken_rules: list[RuleViolation]) -> Iterator[RuleViolation]:
-        """The verifier's violations with their severity in the policy, and the policy's own."""
+        """The verifier's violations with their severity in the policy, and the policy's own.
+
+        Violations of checks are not included: see `found_by`.
+        """
         rule_ids = set()
         for rule in broken_rules:
             rule_ids.add(rule.id)
@@ -60,7 +63,6 @@ class PolicyReading:
                 yield from self._own(scope, rule_ids)
         if self.verifier.cancelled:
             yield from self._dropped()
-        yield from self._checks()
 
     def _own(self, scope: Scope, rule_ids: set[str]) -> Iterator[RuleViolation]:
         """Violations of a scope's policy rows that the verifier did not report."""
@@ -159,9 +161,6 @@ class PolicyReading:
                 violations = [v for v in self._judge(rule.row) if v.position is not None]
                 if violations and not any(v.repeats for v in violations):
                     yield self._stated(rule.id, rule.row, violations)
-
-    def _checks(self) -> Iterator[RuleViolation]:
-        return self.found_by(self.context.checks)
 
     def found_by(self, checks: tuple[Check, ...]) -> Iterator[RuleViolation]:
         """Violations of checks, all of which apply to the log's division."""

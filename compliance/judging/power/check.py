@@ -43,7 +43,7 @@ from podium.rules.catalogue import rounds_of
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
-from podium.rules.quirks import quirks_of
+from podium.rules.quirks import QUIRKS
 
 _LINK_OUT = "symbolic link points outside the result's folder; not followed"
 
@@ -118,7 +118,7 @@ class _Judgement:
         # The official checker reads logs in the order of their names.
         self.runs = sorted(runs, key=lambda run: f"{run.stem}.txt")
         self.profile = profile
-        self.quirks = quirks_of(profile)
+        self.quirks = QUIRKS[profile]
         # Resolved, because the result's folder itself may be reached through a link
         self.root = Path(os.path.realpath(power.parent))
         self.findings: list[Finding] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from msgspec.structs import replace
@@ -19,9 +19,8 @@ from podium.rules.convergence.result import Convergence, Fault, Verdict, converg
 from podium.rules.convergence.statistics import maximum_speedup, normalisation, trimmed
 from podium.rules.convergence.verifier_method import VERIFIER
 from podium.rules.finding import Profile
-from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
-from podium.rules.quirks import quirks_of
+from podium.rules.quirks import QUIRKS
 
 
 def applies(rules: Round, benchmark: str, division: str | None) -> str:
@@ -42,20 +41,18 @@ def references(
     """The references of a benchmark in a profile, from `points` if they are given."""
     if points is None:
         return _packaged(profile, rules.usage, rules.name, benchmark)
-    return _references(profile, rules.benchmark(benchmark), points)
+    runs, dropped = rules.benchmark(benchmark).runs, rules.benchmark(benchmark).dropped
+    arithmetic = VERIFIER if profile is Profile.VERIFIER else POLICY
+    # A point with fewer values has no mean after its ends are dropped
+    usable_points = [point for point in points if len(point.to_converge) > 2 * dropped]
+    return references_of(arithmetic, usable_points, runs, dropped)
 
 
 @cache
 def _packaged(profile: Profile, usage: str, round_name: str, benchmark: str) -> References:
+    """The references of a round, computed once for all of its results."""
     points = points_of(usage, round_name, benchmark)
-    return _references(profile, find_round(usage, round_name).benchmark(benchmark), points)
-
-
-def _references(profile: Profile, benchmark: Benchmark, points: Iterable[Point]) -> References:
-    arithmetic = VERIFIER if profile is Profile.VERIFIER else POLICY
-    # A point with fewer values has no mean after its ends are dropped
-    usable_points = [point for point in points if len(point.to_converge) > 2 * benchmark.dropped]
-    return references_of(arithmetic, usable_points, benchmark.runs, benchmark.dropped)
+    return references(profile, find_round(usage, round_name), benchmark, points)
 
 
 def judge_convergence(
@@ -77,11 +74,11 @@ def judge_convergence(
     """
     reason = applies(rules, benchmark, division)
     # The official verifier also tests instances, as if they were timed runs
-    if not reason and weak and not quirks_of(profile).tests_instances:
+    if not reason and weak and not QUIRKS[profile].tests_instances:
         reason = "the throughput metric is not tested for convergence"
     if reason:
         return Convergence("not_applicable", messages=(reason,))
-    if quirks_of(profile).names_by_logs:
+    if QUIRKS[profile].names_by_logs:
         # The verifier uses the points of the name in the logs, not of the folder's name
         names = {run.benchmark for run in runs if run.benchmark}
         benchmark = names.pop() if len(names) == 1 else benchmark
@@ -118,7 +115,7 @@ class _Judge:
         reference_points: References,
     ) -> None:
         self.round, self.benchmark, self.runs = rules, benchmark, runs
-        self.quirks = quirks_of(profile)
+        self.quirks = QUIRKS[profile]
         facts = rules.benchmark(benchmark)
         self.rules, self.drop, self.known = facts.convergence, facts.dropped, reference_points
         self.unit = self.rules.unit

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.hindsight import verifier_only
 from podium.rules.model.round import Round
-from podium.rules.quirks import Quirks, quirks_of
+from podium.rules.quirks import QUIRKS, Quirks
 
 
 class JudgingContext(msgspec.Struct, frozen=True):
@@ -22,24 +22,19 @@ class JudgingContext(msgspec.Struct, frozen=True):
     @property
     def quirks(self) -> Quirks:
         """The differences of the profile's text."""
-        return quirks_of(self.profile)
+        return QUIRKS[self.profile]
 
     @property
-    def judges_officially(self) -> bool:
-        """Whether the official verifier's verdict is needed in addition to the profile's."""
-        return self.rules.verified and self.profile is Profile.POLICY
-
-    @property
-    def official(self) -> JudgingContext:
-        """The same round in the verifier profile."""
+    def official(self) -> JudgingContext | None:
+        """The same round in the verifier profile; None if it adds no verdict to the profile's."""
+        if self.profile is Profile.VERIFIER or not self.rules.verified:
+            return None
         return JudgingContext(self.rules, Profile.VERIFIER)
 
     def judge(self, part: Callable[[JudgingContext], Iterable[Finding]]) -> list[Finding]:
         """The findings of one part in the profile, marked if the official verifier rejects."""
-        findings = list(part(self))
-        if not self.judges_officially:
-            return findings
-        return mark_official(findings, part(self.official), self.rules)
+        findings, official = list(part(self)), self.official
+        return findings if official is None else mark_official(findings, part(official), self.rules)
 
 
 def deciding(findings: Iterable[Finding]) -> list[Finding]:

@@ -13,11 +13,11 @@ from typing import Any
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result
-from podium.compliance.judging.results.rules.batch_rules import NOT_SPREAD
 from podium.compliance.judging.results.rules.plausibility_rules import (
     CHECKPOINTS_LEFT_OUT,
     EARLY_RUNS,
     FUTURE_RUNS,
+    NOT_SPREAD,
     OLD_RUNS,
     UNEVEN_SPEED,
 )

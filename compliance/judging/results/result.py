@@ -34,7 +34,7 @@ from podium.rules.convergence.result import Convergence
 from podium.rules.convergence.spread import Spread, spread_of
 from podium.rules.finding import Profile
 from podium.rules.model.round import Round
-from podium.rules.quirks import Quirks, quirks_of
+from podium.rules.quirks import QUIRKS, Quirks
 
 if TYPE_CHECKING:
     from podium.compliance.judging.power.check import PowerVerdict
@@ -91,7 +91,7 @@ class Result(msgspec.Struct, dict=True):
     @property
     def quirks(self) -> Quirks:
         """The differences of the profile's text."""
-        return quirks_of(self.profile)
+        return QUIRKS[self.profile]
 
     @property
     def weak(self) -> bool:
@@ -222,7 +222,9 @@ class Result(msgspec.Struct, dict=True):
         if not self.weak:
             return None
         rules, description = self.rules, self.description
-        scale = None if description is None else description.accelerators or description.nodes
+        scale = (
+            None if description is None else description.accelerators or description.number_of_nodes
+        )
         return score_throughput(rules.usage, rules.name, self.place.benchmark, self.counted, scale)
 
     @property
@@ -258,7 +260,7 @@ class Result(msgspec.Struct, dict=True):
             PoweredRun(run.path.stem, run.facts.run.start_ms, run.facts.run.stop_ms)
             for run in self.runs
         ]
-        nodes = None if self.description is None else self.description.nodes
+        nodes = None if self.description is None else self.description.number_of_nodes
         return check_power(folder, powered, nodes, self.rules, self.profile, self.place.display)
 
     @cached_property

@@ -18,7 +18,7 @@ from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.statistics import mean_of, olympic_mean
 from podium.rules.finding import Profile
-from podium.rules.quirks import quirks_of
+from podium.rules.quirks import QUIRKS
 from podium.rules.run import MINUTE_MS
 
 Role = Literal["scored", "fastest", "slowest", "failed", "outside"]
@@ -91,7 +91,7 @@ def score_result(
     chosen_runs = list(runs)
     reasons: dict[int, str] = {}
     problems: list[str] = []
-    if quirks_of(profile).counts_all_runs:
+    if QUIRKS[profile].counts_all_runs:
         pass
     elif definition.first_converging:
         chosen_runs, reasons = _first_converging(runs, needed_runs)

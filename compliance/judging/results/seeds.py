@@ -34,7 +34,7 @@ from podium.rules.constraints.formula import show_logged
 from podium.rules.finding import Finding, Profile, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
-from podium.rules.quirks import quirks_of
+from podium.rules.quirks import QUIRKS
 
 CITES_PRUNED = "HPC rules, Throughput"
 
@@ -86,7 +86,7 @@ class _Judgement:
         weak: bool,
     ) -> None:
         self.runs, self.rules, self.profile = runs, rules, profile
-        self.quirks = quirks_of(profile)
+        self.quirks = QUIRKS[profile]
         self.by_policy = not self.quirks.ignores_policy
         # HPC rules from 2.0 on: instances with equal seeds must be pruned
         self.pruned = weak and rules.package.pruned_instances

@@ -32,7 +32,7 @@ def judge_throughput(
         if run.failed and not run.facts.droppable:
             yield INVALID_PRUNED_LOG.found(_PROFILE, run.display_path)
     description = verdict.result.description
-    total = None if description is None else description.accelerators or description.nodes
+    total = None if description is None else description.accelerators or description.number_of_nodes
     yield from _scales(verdict.result.runs, pruned, tree.place(verdict.folder.path), total)
 
 

@@ -30,21 +30,22 @@ _LEAST_MARKS = 3
 _R = TypeVar("_R")
 
 
-class FingerprintIndex(Generic[_R]):
+class FingerprintIndex(msgspec.Struct, Generic[_R]):
     """Runs, or data about them, by their marks.
 
-    Comparing marks is slow, so only runs with equal durations are compared.
+    Comparing marks is slow, so only runs with equal durations are compared. `first` has the first
+    run of each duration; `logged` and `moved` have the compared runs by their times, and by their
+    times relative to the start.
     """
 
-    def __init__(self) -> None:
-        self._first: dict[tuple[float, float], tuple[RunFingerprint, _R]] = {}
-        self._logged: dict[RunFingerprint, _R] = {}
-        self._moved: dict[RunFingerprint, _R] = {}
+    first: dict[tuple[float, float], tuple[RunFingerprint, _R]] = {}
+    logged: dict[RunFingerprint, _R] = {}
+    moved: dict[RunFingerprint, _R] = {}
 
     def find(self, marks: RunFingerprint) -> tuple[_R | None, bool]:
         """The first run added that has these marks, and whether at another time; or None."""
         duration = _duration(marks)
-        first = None if duration is None else self._first.get(duration)
+        first = None if duration is None else self.first.get(duration)
         return (None, False) if first is None else self._like(first, marks)
 
     def add(self, marks: RunFingerprint, run: _R) -> tuple[_R | None, bool]:
@@ -52,7 +53,7 @@ class FingerprintIndex(Generic[_R]):
         duration = _duration(marks)
         if duration is None:
             return None, False
-        first = self._first.setdefault(duration, (marks, run))
+        first = self.first.setdefault(duration, (marks, run))
         # setdefault returned the new item: no earlier run has this duration
         if first[0] is marks:
             return None, False
@@ -64,12 +65,12 @@ class FingerprintIndex(Generic[_R]):
         self, first: tuple[RunFingerprint, _R], marks: RunFingerprint
     ) -> tuple[_R | None, bool]:
         self._compare(*first)
-        twin = self._logged.get(marks)
-        return (twin, False) if twin is not None else (self._moved.get(from_its_start(marks)), True)
+        twin = self.logged.get(marks)
+        return (twin, False) if twin is not None else (self.moved.get(from_its_start(marks)), True)
 
     def _compare(self, marks: RunFingerprint, run: _R) -> None:
-        self._logged.setdefault(marks, run)
-        self._moved.setdefault(from_its_start(marks), run)
+        self.logged.setdefault(marks, run)
+        self.moved.setdefault(from_its_start(marks), run)
 
 
 class Origin(msgspec.Struct):

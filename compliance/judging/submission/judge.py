@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,10 +26,9 @@ from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.seeds import check_seeds
 from podium.compliance.judging.results.throughput import judge_throughput
 from podium.compliance.judging.submission.agreement import judge_agreement, judge_divisions
-from podium.compliance.judging.submission.copies import SubmissionIndex
 from podium.compliance.judging.submission.documents import judge_documents
 from podium.compliance.judging.submission.layout_rules import judge_tree, reported
-from podium.compliance.judging.submission.together import Comparator, judge_alone, judge_together
+from podium.compliance.judging.submission.together import RoundState, judge_together
 from podium.compliance.judging.systems.check import (
     SystemVerdict,
     describe,
@@ -43,12 +42,11 @@ from podium.compliance.judging.systems.reader import (
 from podium.compliance.judging.waivers.bypass_flags import BYPASSED_RULES, RCP, SEEDS, Params
 from podium.compliance.judging.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.judging.waivers.waivers import WAIVERS_FILE
-from podium.rules.finding import DROPPED_RUN, Finding, Profile, Severity
+from podium.rules.finding import DROPPED_RUN, Finding, Severity
 from podium.rules.hindsight import in_hindsight
 
 if TYPE_CHECKING:
     from podium.compliance.judging.power.check import PowerVerdict
-    from podium.compliance.judging.repository.contents import Memory
 
 Verdicts = Mapping[str, LogVerdict]
 """The verdict of each log, by its path relative to the submission."""
@@ -69,19 +67,6 @@ class SubmissionVerdict(msgspec.Struct, frozen=True):
     systems: dict[str, list[Finding]]
     described: dict[str, str]
     suppressions: Suppressions = NOTHING_LEFT_OUT
-
-
-class RoundState(msgspec.Struct):
-    """State that the submissions of one round share while they are checked.
-
-    `seen` has the runs of earlier submissions, in which copies are found. `comparators` compare
-    each submission with something outside the round. `contents` returns the known contents of a
-    submission's files, by its root.
-    """
-
-    seen: SubmissionIndex = msgspec.field(default_factory=SubmissionIndex)
-    comparators: Sequence[Comparator] = ()
-    contents: Callable[[Path], Memory | None] | None = None
 
 
 def judge_submission(
@@ -121,7 +106,7 @@ def judge_submission(
     findings = suppressions.mark(findings)
     findings += [finding for verdict in results for finding in verdict.findings]
     findings = in_hindsight(findings, context.rules, context.profile)
-    if context.rules.verified and not context.judges_officially:
+    if context.rules.verified and context.official is None:
         findings = mark_official(findings, findings, context.rules)
     if suppressions.own is not None:
         of_logs = [finding for verdict in logs.values() for finding in verdict.findings]
@@ -165,10 +150,9 @@ def _of_results(
     if context.quirks.ignores_policy:
         return
     yield from judge_divisions(tree, results, context)
+    yield from judge_together(tree, results, context, round_state)
     if tree.scope:
-        yield from judge_alone(tree, results, context)
         return
-    yield from judge_together(tree, results, context, round_state.seen, round_state.comparators)
     runs = [(verdict.folder, verdict.result.runs) for verdict in results]
     yield from judge_documents(tree, runs, context, code=code, reader=reader)
 
@@ -238,17 +222,19 @@ class _ResultJudge:
     ) -> None:
         self.tree, self.context, self.logs, self.code = tree, context, logs, code
         self.suppressions, self.systems = suppressions, systems
-        profiles = [context.profile, *([Profile.VERIFIER] if context.judges_officially else [])]
+        self.official = context.official
         self.params = {
-            profile: Params(tree.root, profile, self._shown, tree.disk) for profile in profiles
+            each.profile: Params(tree.root, each.profile, self._shown, tree.disk)
+            for each in (context, self.official)
+            if each is not None
         }
 
     def judge(self, folder: ResultFolder) -> ResultVerdict:
         """The verdict on one result in the profile, with the official verifier's."""
         verdict = self._by(self.context, folder)
-        if not self.context.judges_officially:
+        if self.official is None:
             return verdict
-        official = self._by(self.context.official, folder)
+        official = self._by(self.official, folder)
         findings = mark_official(verdict.findings, official.findings, self.context.rules)
         return replace(verdict, findings=findings, official=official)
 

@@ -132,7 +132,7 @@ def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Ite
         problems.append(("is a placeholder", system_name, Severity.NOTE))
     elif not _alike(platform, description):
         problems.append(("has no word in common with the system description", system_name, None))
-    nodes, per_node = description.nodes, description.accelerators_per_node
+    nodes, per_node = description.number_of_nodes, description.accelerators_per_node
     sizes = {nodes, description.accelerators, per_node}
     # An instance of a throughput result may be smaller than the system
     if count and None not in sizes and int(count[1]) not in sizes and not facts.weak:
@@ -193,7 +193,7 @@ def _status(
 
 
 def _size(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
-    nodes, per_node = description.nodes, description.accelerators_per_node
+    nodes, per_node = description.number_of_nodes, description.accelerators_per_node
     total = description.accelerators
     if total is not None and (facts.nodes or 0) * (facts.accelerators_per_node or 0) == total:
         return  # the same accelerators, counted with another kind of node

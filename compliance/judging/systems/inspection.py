@@ -62,7 +62,7 @@ from podium.compliance.judging.systems.values import (
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
-from podium.rules.quirks import quirks_of
+from podium.rules.quirks import QUIRKS
 
 BY_FIX = " (podium fix does it)"
 """The end of the help for a value with one legal spelling."""
@@ -85,7 +85,7 @@ class Inspection:
 
     def __init__(self, document: Document, path: str, rules: Round, profile: Profile) -> None:
         self.document, self.path, self.rules, self.profile = document, path, rules, profile
-        self.quirks = quirks_of(profile)
+        self.quirks = QUIRKS[profile]
         self.fields = document.fields
         # Every field that the file names, including those with an unreadable value
         self.named = document.fields if document.text else document.lines

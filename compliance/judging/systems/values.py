@@ -258,28 +258,23 @@ class SystemDescription(msgspec.Struct, frozen=True):
     given: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @property
-    def nodes(self) -> int | None:
-        """Nodes of the whole system."""
-        return self.number_of_nodes
-
-    @property
     def processors(self) -> int | None:
         """Host processors of the whole system."""
-        return _product(self.number_of_nodes, self.host_processors_per_node)
+        return self._in_all_nodes(self.host_processors_per_node)
 
     @property
     def accelerators(self) -> int | None:
         """Accelerators of the whole system."""
-        return _product(self.number_of_nodes, self.accelerators_per_node)
+        return self._in_all_nodes(self.accelerators_per_node)
 
     @property
     def category(self) -> Category | None:
         """The availability category that `status` names in any spelling."""
         return category_of(self.status)
 
-
-def _product(first: int | None, second: int | None) -> int | None:
-    return None if first is None or second is None else first * second
+    def _in_all_nodes(self, number: int | None) -> int | None:
+        nodes = self.number_of_nodes
+        return None if nodes is None or number is None else nodes * number
 
 
 _COUNTS = (

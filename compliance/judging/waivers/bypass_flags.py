@@ -28,7 +28,7 @@ from podium.compliance.judging.waivers.waiver_rules import (
 from podium.compliance.judging.waivers.waivers import plain_file
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
-from podium.rules.quirks import quirks_of
+from podium.rules.quirks import QUIRKS
 
 PARAMS_FILE = "package_checker_params"
 
@@ -83,7 +83,7 @@ class Params:
             if level not in self._files and self._disk.has(level, PARAMS_FILE):
                 self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
         files = [self._files[level] for level in levels if level in self._files]
-        if quirks_of(self._profile).reads_last_flag:
+        if QUIRKS[self._profile].reads_last_flag:
             return frozenset().union(*(file.official for file in files))
         return frozenset(flag for file in files for flag in file.flags)
 
@@ -98,7 +98,7 @@ class _Reading:
         self.path = path
         self.top = path.parent == params._root
         self.profile = params._profile
-        self.quirks = quirks_of(self.profile)
+        self.quirks = QUIRKS[self.profile]
         self.params = params
 
     def read(self) -> _Read:

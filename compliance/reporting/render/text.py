@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.reporting.conclusion import headline
@@ -92,11 +93,12 @@ def render(
     return "\n".join(lines) + "\n"
 
 
-class _Page:
-    def __init__(self, width: int, paint: Paint) -> None:
-        self.width, self.paint = width, paint
-        # Thousands of logs tend to break the same rule in the same way
-        self.bodies: dict[tuple[object, ...], list[str]] = {}
+class _Page(msgspec.Struct):
+    width: int
+    paint: Paint
+    # Thousands of logs tend to break the same rule in the same way
+    bodies: dict[tuple[object, ...], list[str]] = {}
+    behind: dict[int, Group] = {}
 
     def by_file(self, report: Outcome, groups: Sequence[Group] = ()) -> Iterator[str]:
         """All findings by file; with groups, consequences are printed after their cause."""
@@ -136,7 +138,7 @@ class _Page:
                 lines = [joined]
             else:
                 lines += wrap(facts, self.width, _FACTS, _FACTS)
-        yield from self.painted(lines, verdict)
+        yield from painted(lines, verdict, self.paint)
 
     def finding(self, finding: Finding, name: str) -> Iterator[str]:
         location = name if finding.line is None else f"{name}:{finding.line}"
@@ -144,7 +146,7 @@ class _Page:
         head = f"{location}  [{clean(finding.id)}]"
         if finding.waived:
             head, severity = f"{head}  ({severity})", "waived"
-        yield from self.painted(wrap(head, self.width, f"  {severity:<9}", _BODY), severity)
+        yield from painted(wrap(head, self.width, f"  {severity:<9}", _BODY), severity, self.paint)
         yield from self.body(finding)
         if group := self.behind.get(id(finding)):
             yield from wrap(following_text(group), self.width, _BODY, _BODY)
@@ -174,7 +176,9 @@ class _Page:
             first = group.first
             severity = "waived" if group.excuse else first.severity.value
             head = f"[{clean(first.id)}]" + (f"  ({first.severity.value})" if group.excuse else "")
-            yield from self.painted(wrap(head, self.width, f"{severity:<9}", _WIDE), severity)
+            yield from painted(
+                wrap(head, self.width, f"{severity:<9}", _WIDE), severity, self.paint
+            )
             yield from wrap(clean(first.message), self.width, _WIDE, _WIDE)
             yield from self.occurrences(group)
 
@@ -196,7 +200,7 @@ class _Page:
         for entry in report.submissions[:limit]:
             verdict = entry.verdict.upper()
             lines = wrap(clean(entry.submitter), self.width, f"{verdict}  ", " " * 10)
-            yield from self.painted(lines, verdict)
+            yield from painted(lines, verdict, self.paint)
         if limit is not None and len(report.submissions) > limit:
             remainder = plural(len(report.submissions) - limit, "more submission")
             yield from wrap(f"and {remainder}", self.width)
@@ -219,7 +223,4 @@ class _Page:
         elif report.exit_status and (reason := strictness(report) or added(report)):
             yield from wrap(reason, self.width)
         conclusion = headline(report)
-        yield from self.painted(wrap(conclusion, self.width), conclusion.partition(" ")[0])
-
-    def painted(self, lines: list[str], word: str) -> list[str]:
-        return painted(lines, word, self.paint)
+        yield from painted(wrap(conclusion, self.width), conclusion.partition(" ")[0], self.paint)

@@ -29,7 +29,7 @@ def machine(system: SystemDescription) -> tuple[str, str]:
 def scale(system: SystemDescription | None) -> int | None:
     """Accelerators of the whole system; its nodes if it has none."""
     # A system without accelerators is measured by its nodes
-    return None if system is None else system.accelerators or system.nodes
+    return None if system is None else system.accelerators or system.number_of_nodes
 
 
 def proven_scale(result: Result, pruned: Iterable[RunFacts] = ()) -> float | None:

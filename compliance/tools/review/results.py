@@ -202,7 +202,7 @@ def _system(result: Result) -> SystemEntry:
     return SystemEntry(
         name=location.system,
         status=description.category or description.status,
-        nodes=description.nodes,
+        nodes=description.number_of_nodes,
         accelerators=description.accelerators,
         accelerator=description.accelerator_model_name,
         framework=description.framework,

@@ -58,15 +58,8 @@ class Reading(VerifierReading):
         return scopes
 
 
-class _TablesOnly(PolicyReading):
-    """The policy's reading of the tables; checks are handled separately."""
-
-    def _checks(self) -> Iterator[RuleViolation]:
-        yield from ()
-
-
 class Partial(_Judgement):
-    """A judgement of such a reading, as in `podium check` but without checks."""
+    """A judgement of such a reading, as in `podium check`; a guard runs the checks itself."""
 
     def __init__(self, reading: Reading, profile: Profile, path: str) -> None:
         self.log, self.rules, self.profile, self.path = reading.log, reading.rules, profile, path
@@ -77,7 +70,7 @@ class Partial(_Judgement):
         """The findings of the scopes, including a crash of the official verifier."""
         broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
-            broken = [*_TablesOnly(self.verifier).review(broken)]
+            broken = [*PolicyReading(self.verifier).review(broken)]
         return self._weighed([*self._findings(broken), *self._about_crash(self.profile)])
 
     def findings_of(self, broken: RuleViolation) -> list[Finding]:

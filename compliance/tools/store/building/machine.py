@@ -15,7 +15,7 @@ def machine_of(result: Result) -> dict[str, Any]:
     nodes, chips, chip, category, framework = logged.nodes, None, "", logged.status, ""
     accelerators: int | None = None
     if description is not None:
-        nodes = description.nodes if description.nodes is not None else nodes
+        nodes = description.number_of_nodes if description.number_of_nodes is not None else nodes
         category = description.category or description.status
         framework = description.framework
         # HPC systems may only have processors

@@ -270,7 +270,7 @@ def _systems(material: Material, files: Mapping[str, FileEntry]) -> Iterator[Row
             "name": system.system_name,
             "division": system.division,
             "category": system.category,
-            "nodes": system.nodes,
+            "nodes": system.number_of_nodes,
             "processors": system.processors,
             "processor": system.host_processor_model_name,
             "accelerators": system.accelerators,

@@ -98,7 +98,7 @@ def test_the_schema_is_valid_and_the_good_description_fits(rules: Round) -> None
 def test_the_description_is_parsed() -> None:
     described = judge(good(division=" Closed", number_of_nodes=" 16 ")).description
     assert described is not None
-    assert (described.nodes, described.accelerators_per_node) == (16, 8)
+    assert (described.number_of_nodes, described.accelerators_per_node) == (16, 8)
     assert (described.accelerators, described.processors) == (128, 32)
     assert described.division == "closed"
     assert described.category is Category.ON_PREMISE
@@ -109,7 +109,7 @@ def test_python_callers_get_the_description_as_a_model(tmp_path: Path) -> None:
     file = tmp_path / "8xEX.json"
     file.write_text(json.dumps(good(division=" Closed", number_of_nodes=" 16 ", more="kept")))
     system = read_system(file)
-    assert (system.nodes, system.accelerators, system.processors) == (16, 128, 32)
+    assert (system.number_of_nodes, system.accelerators, system.processors) == (16, 128, 32)
     assert (system.division, system.category, system.given["more"]) == (
         "closed",
         "Available on-premise",
@@ -286,7 +286,7 @@ def test_counts_that_can_be_read(value: Any, read: int) -> None:
     weight = Severity.WARNING if crashes else Severity.NOTE
     assert all(f.severity is weight for f in verdict.findings)
     assert verdict.description is not None
-    assert verdict.description.nodes == read
+    assert verdict.description.number_of_nodes == read
 
 
 @pytest.mark.parametrize(
