@@ -162,7 +162,7 @@ def _entry(
     rejected = any(finding.official for finding in own_findings)
     return SubmissionEntry(
         submitter=tree.submitter,
-        path=tree.package.display_path or ".",
+        path=tree.display_path or ".",
         verdict=verdict_of(own_findings, strict=strict),
         official_verdict=verdict_word(rejected) if context.rules.verified else None,
     )

@@ -130,12 +130,11 @@ def matching(globs: tuple[str, ...], rule_ids: list[str]) -> tuple[str, ...]:
 
 def totals(clauses: list[CoveredClause]) -> dict[str, dict[str, int]]:
     """The number of clauses in each state, for each document; all states, in order."""
-    counts = {name: Counter(_states(clauses, name)) for name in documents()}
+    counts = {
+        name: Counter(clause.state for clause in clauses if clause.document.name == name)
+        for name in documents()
+    }
     return {name: {state.value: count[state] for state in State} for name, count in counts.items()}
-
-
-def _states(clauses: list[CoveredClause], name: str) -> Iterator[State]:
-    return (clause.state for clause in clauses if clause.document.name == name)
 
 
 _INTRODUCTION = (

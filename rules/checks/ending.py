@@ -180,12 +180,15 @@ def gave_up_early(run: Run, context: Context) -> Iterator[Violation]:
     converged.
     """
     schedule, stop = context.schedule, status_of(run)
-    if schedule is None or not schedule.gives_up or stop is None or stop[1] == k.SUCCESS:
+    if schedule is None or stop is None or stop[1] == k.SUCCESS:
         return
     batch, farthest = run.number(k.GLOBAL_BATCH_SIZE.name), _farthest(run, schedule.positions)
     if batch is None or batch <= 0 or farthest is None:
         return
+    # Only the schedule of 3D U-Net has such a number
     dues = [due for due in schedule.due(batch) if due.longest is not None]
+    if not dues:
+        return
     # Later logs count samples under the same name; only samples reach numbers this large
     unit = (
         "samples"

@@ -127,11 +127,6 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         return f"{rarely} {interval}{first}{suffix}"
 
     @property
-    def gives_up(self) -> bool:
-        """Whether the policy says when a run that does not converge may stop."""
-        return self.grids[0].longest is not None
-
-    @property
     def unit(self) -> Unit:
         """The unit of the policy's grid."""
         return self.grids[0].unit

@@ -79,10 +79,13 @@ FirstArgument = Annotated[str, typer.Argument(help="A result, or a system.", met
 SecondArgument = Annotated[str, typer.Argument(help="Another result or system.", metavar="B")]
 
 
-def _read(store: Path) -> list[ResultRow]:
+def _read(store: Path, output: Path | None, chart: Path | None = None) -> list[ResultRow]:
+    """The results of a store; raises UsageFault if an output is inside it."""
     from podium.compliance.tools.store.analyses.material import read_results
     from podium.compliance.tools.store.queries.connection import connect
 
+    refuse_inside("--output", output, [store])
+    refuse_inside("--chart", chart, [store])
     return read_results(connect(store))
 
 
@@ -111,12 +114,10 @@ def scaling(
     """Scaling efficiency (convergence, throughput, overhead) with confidence intervals."""
     from podium.compliance.tools.store.analyses import scaling as home
 
-    refuse_inside("--output", output, [store])
-    refuse_inside("--chart", chart, [store])
     if bars and (by_model or format is not TextForm.TEXT):
         raise UsageFault("--bars needs the text format and excludes --by-model")
     analyse = home.by_model if by_model else home.scaling
-    analysis = analyse(_read(store))
+    analysis = analyse(_read(store, output, chart))
     if bars:
         from podium.compliance.reporting.console import send, width
         from podium.compliance.tools.store.analyses.bars import scaling_bars
@@ -135,9 +136,7 @@ def variance(
     """Run-to-run spread of each benchmark, and the number of runs for a repeatable result."""
     from podium.compliance.tools.store.analyses.variance import variance as analyse
 
-    refuse_inside("--output", output, [store])
-    refuse_inside("--chart", chart, [store])
-    deliver(analyse(_read(store)), format, output, chart)
+    deliver(analyse(_read(store, output, chart)), format, output, chart)
 
 
 def breakdown(
@@ -150,9 +149,9 @@ def breakdown(
     """Time breakdown of HPC results (staging, evaluation, epochs) and sources of speedups."""
     from podium.compliance.tools.store.analyses.breakdown import breakdown as analyse
 
-    refuse_inside("--output", output, [store])
-    refuse_inside("--chart", chart, [store])
-    deliver(analyse(_read(store), suite=None if every else "hpc"), format, output, chart)
+    deliver(
+        analyse(_read(store, output, chart), suite=None if every else "hpc"), format, output, chart
+    )
 
 
 def rounds(
@@ -165,9 +164,7 @@ def rounds(
     """The fastest closed results of each round, where rounds may be compared."""
     from podium.compliance.tools.store.analyses.rounds import rounds as analyse
 
-    refuse_inside("--output", output, [store])
-    refuse_inside("--chart", chart, [store])
-    deliver(analyse(_read(store), overall=overall), format, output, chart)
+    deliver(analyse(_read(store, output, chart), overall=overall), format, output, chart)
 
 
 def power(
@@ -179,9 +176,7 @@ def power(
     """Energy to train, for results that measured it."""
     from podium.compliance.tools.store.analyses.power import power as analyse
 
-    refuse_inside("--output", output, [store])
-    refuse_inside("--chart", chart, [store])
-    deliver(analyse(_read(store)), format, output, chart)
+    deliver(analyse(_read(store, output, chart)), format, output, chart)
 
 
 def cost(
@@ -216,10 +211,8 @@ def cost(
 
     if store is None or prices is None:
         raise UsageFault("expected --store DIR and --prices FILE, or --dawnbench JSON")
-    refuse_inside("--output", output, [store])
-    refuse_inside("--chart", chart, [store])
     price_list = read_prices(prices)
-    deliver(analyse(_read(store), price_list, spot=spot), format, output, chart)
+    deliver(analyse(_read(store, output, chart), price_list, spot=spot), format, output, chart)
 
 
 def claims(
@@ -237,8 +230,7 @@ def claims(
     from podium.compliance.tools.store.analyses.claims import claims as analyse
     from podium.compliance.tools.store.analyses.claims import read_claims
 
-    refuse_inside("--output", output, [store])
-    analysis = analyse(_read(store), read_claims(file))
+    analysis = analyse(_read(store, output), read_claims(file))
     deliver(analysis, format, output)
     inconsistent = any(row["verdict"] != "consistent" for row in analysis.rows)
     raise typer.Exit(Exit.FOUND if inconsistent else Exit.CLEAN)
@@ -254,5 +246,4 @@ def compare(
     """Compare two results or systems point by point, and list reasons against a comparison."""
     from podium.compliance.tools.store.analyses.compare import compare as analyse
 
-    refuse_inside("--output", output, [store])
-    deliver(analyse(_read(store), a, b), format, output)
+    deliver(analyse(_read(store, output), a, b), format, output)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from podium.compliance.cli.compat.checkers import compat_repo
 from podium.compliance.cli.compat.result_summarizer import summarize
 from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.listing import Disk
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.submission_folders import is_submission
 from podium.compliance.judging.options import Options
@@ -88,7 +89,7 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     """
     _must_be_submission(folder, RoundRequest(usage, ruleset))
     # Read as in the policy profile: the official scripts drop a last line without a line end
-    params = Params(folder, Profile.POLICY, str)
+    params = Params(Disk(folder), Profile.POLICY, str)
     flags = Flags(bypass=params.flags(""))
     text, accepted = compat_package(folder, usage, ruleset, flags)
     summary, _ = summarize(str(folder), usage, ruleset, None, None)

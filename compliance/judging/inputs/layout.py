@@ -58,8 +58,8 @@ class ResultFolder(msgspec.Struct, frozen=True):
     official: bool = True
 
 
-class Tree(msgspec.Struct):
-    """One submission on disk; if its `package` has a scope, only the results in the scope.
+class Tree(Package, frozen=True, kw_only=True):
+    """A submission on disk; if it has a scope, only the results in the scope.
 
     `disk` lists its folders, each once. `misplaced` are the findings about files in wrong places;
     their severity is the same in both profiles. `holding` are the systems whose folders contain
@@ -69,31 +69,16 @@ class Tree(msgspec.Struct):
     stands for logs outside any system.
     """
 
-    package: Package
     submitter: str
     disk: Disk
     systems: dict[str, str] = msgspec.field(default_factory=dict)
     results: list[ResultFolder] = msgspec.field(default_factory=list)
     misplaced: list[Finding] = msgspec.field(default_factory=list)
-    result_systems: tuple[str, ...] = ()
+    result_systems: list[str] = msgspec.field(default_factory=list)
     holding: set[str] = msgspec.field(default_factory=set)
     entries: set[str] = msgspec.field(default_factory=set)
     unjudged: list[str] = msgspec.field(default_factory=list)
     strays: set[str] = msgspec.field(default_factory=set)
-
-    @property
-    def root(self) -> Path:
-        """The submission's folder."""
-        return self.package.root
-
-    @property
-    def scope(self) -> str:
-        """The folder whose results are checked; empty for the whole submission."""
-        return self.package.scope
-
-    def place(self, path: str) -> str:
-        """A path of this submission as a report shows it."""
-        return self.package.place(path)
 
 
 def submitter_of(root: Path) -> str:

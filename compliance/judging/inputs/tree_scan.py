@@ -59,13 +59,16 @@ class Listing(msgspec.Struct):
 
 def scan(package: Package, rules: Round, disk: Disk | None = None) -> Tree:
     """Read the layout of a submission; never raises. `disk` is an existing listing of it."""
-    root = package.root
-    tree = _Scan(Tree(package, submitter_of(root), disk or Disk(root)), rules).tree
-    if package.scope:
-        tree.results = [result for result in tree.results if holds(package.scope, result.path)]
-        used_systems = {result.system for result in tree.results}
-        tree.systems = {name: path for name, path in tree.systems.items() if name in used_systems}
-    return tree
+    root, scope = package.root, package.scope
+    disk = disk or Disk(root)
+    tree = Tree(root, package.display_path, scope, submitter=submitter_of(root), disk=disk)
+    _Scan(tree, rules).fill()
+    if not scope:
+        return tree
+    results = [result for result in tree.results if holds(scope, result.path)]
+    used_systems = {result.system for result in results}
+    systems = {name: path for name, path in tree.systems.items() if name in used_systems}
+    return replace(tree, results=results, systems=systems)
 
 
 class _Stray(msgspec.Struct, frozen=True):
@@ -75,10 +78,13 @@ class _Stray(msgspec.Struct, frozen=True):
     words: dict[str, Any]
 
 
-class _Scan:
-    def __init__(self, tree: Tree, rules: Round) -> None:
-        self.tree, self.rules = tree, rules
-        self.strays: dict[str, _Stray] = {}
+class _Scan(msgspec.Struct):
+    tree: Tree
+    rules: Round
+    strays: dict[str, _Stray] = {}
+
+    def fill(self) -> None:
+        """Add the systems, the results and the findings to the tree."""
         for name in self._list("").folders:
             # The rules on repositories check names with a leading dot, such as .git
             if name not in TOP_FOLDERS and not name.startswith("."):
@@ -87,9 +93,9 @@ class _Scan:
         # A folder with the name of a description is included, so that it is reported.
         for name in sorted([*described.files, *described.folders, *described.links]):
             if name.endswith(".json"):
-                tree.systems[name[:-5]] = f"systems/{name}"
+                self.tree.systems[name[:-5]] = f"systems/{name}"
         results = self._list("results")
-        tree.result_systems = tuple(results.folders)
+        self.tree.result_systems.extend(results.folders)
         self._files("results", results, "any result", "results/<system>/<benchmark>/", ())
         for system in results.folders:
             self._system(system)

@@ -224,7 +224,7 @@ class _ResultJudge:
         self.suppressions, self.systems = suppressions, systems
         self.official = context.official
         self.params = {
-            each.profile: Params(tree.root, each.profile, self._shown, tree.disk)
+            each.profile: Params(tree.disk, each.profile, self._shown)
             for each in (context, self.official)
             if each is not None
         }

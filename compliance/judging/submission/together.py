@@ -53,7 +53,7 @@ def judge_together(
     """
     state = RoundState() if round_state is None or tree.scope else round_state
     index = state.seen
-    index.submission = tree.package.display_path
+    index.submission = tree.display_path
     index.measured |= {
         tree.place(verdict.folder.path) for verdict in results if verdict.folder.power
     }

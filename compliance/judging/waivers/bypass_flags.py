@@ -55,23 +55,16 @@ class _Read(msgspec.Struct):
     findings: list[Finding] = msgspec.field(default_factory=list)
 
 
-class Params:
+class Params(msgspec.Struct):
     """The flag files of one submission in one profile, each read when it is first needed.
 
-    `display_path` returns a path as reports show it. `disk` is an existing listing of the
-    submission. `findings` are about the files read so far.
+    `disk` is the listing of the submission. `display_path` returns a path as reports show it.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        profile: Profile,
-        display_path: Callable[[Path], str],
-        disk: Disk | None = None,
-    ) -> None:
-        self._root, self._profile, self._display_path = root, profile, display_path
-        self._disk = disk or Disk(root)
-        self._files: dict[str, _Read] = {}
+    disk: Disk
+    profile: Profile
+    display_path: Callable[[Path], str]
+    files: dict[str, _Read] = {}
 
     def flags(self, result: str) -> frozenset[str]:
         """The flags that apply to a result, given its folder's path inside the submission."""
@@ -80,24 +73,24 @@ class Params:
         levels = dict.fromkeys(("", "/".join(parts[:2]), "/".join(parts)))
         for level in levels:
             # Nearly no folder has the file
-            if level not in self._files and self._disk.has(level, PARAMS_FILE):
-                self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
-        files = [self._files[level] for level in levels if level in self._files]
-        if QUIRKS[self._profile].reads_last_flag:
+            if level not in self.files and self.disk.has(level, PARAMS_FILE):
+                self.files[level] = _Reading(self.disk.root / level / PARAMS_FILE, self).read()
+        files = [self.files[level] for level in levels if level in self.files]
+        if QUIRKS[self.profile].reads_last_flag:
             return frozenset().union(*(file.official for file in files))
         return frozenset(flag for file in files for flag in file.flags)
 
     @property
     def findings(self) -> list[Finding]:
         """Findings about the files read so far, and about the flags that apply."""
-        return [finding for file in self._files.values() for finding in file.findings]
+        return [finding for file in self.files.values() for finding in file.findings]
 
 
 class _Reading:
     def __init__(self, path: Path, params: Params) -> None:
         self.path = path
-        self.top = path.parent == params._root
-        self.profile = params._profile
+        self.top = path.parent == params.disk.root
+        self.profile = params.profile
         self.quirks = QUIRKS[self.profile]
         self.params = params
 
@@ -174,4 +167,4 @@ class _Reading:
         return f"{flag} in {PARAMS_FILE} in the submission's top folder"
 
     def _found(self, rule: FixedRule, line: int | None, **fields: Any) -> Finding:
-        return rule.found(self.profile, self.params._display_path(self.path), line=line, **fields)
+        return rule.found(self.profile, self.params.display_path(self.path), line=line, **fields)

@@ -229,7 +229,7 @@ class _Grouped:
     def excused(self) -> Iterator[str]:
         """The causes that do not count, one line each, below titles."""
         needs_blank = False
-        for title, groups in excused(self.apart, _excuse):
+        for title, groups in excused(self.apart, lambda group: group.excuse):
             if needs_blank:
                 yield ""
             needs_blank = True
@@ -262,10 +262,6 @@ def _order(group: Group) -> int:
     if group.official:
         return _OFFICIAL
     return 2 if severity is Severity.WARNING else 3
-
-
-def _excuse(group: Group) -> str:
-    return group.excuse
 
 
 def _values(values: Sequence[tuple[str, int]]) -> str:

@@ -138,7 +138,8 @@ def _results(findings: Sequence[Finding], indices: dict[str, int]) -> list[dict[
             "properties": _properties(finding),
         }
         if waivers:  # the standard requires it in all results of a run or in none
-            result["suppressions"] = _suppressions(finding)
+            waived = {"kind": "external", "status": "accepted"}
+            result["suppressions"] = [waived] if finding.waived else []
         results.append(result)
     return results
 
@@ -193,7 +194,3 @@ def _properties(finding: Finding) -> dict[str, str]:
         "statedBy": finding.stated_by,
     }
     return {name: clean(text) for name, text in properties.items() if text}
-
-
-def _suppressions(finding: Finding) -> list[dict[str, str]]:
-    return [{"kind": "external", "status": "accepted"}] if finding.waived else []

@@ -234,7 +234,7 @@ class Guard:
         missing = (entry for entry in self.missing() if entry.role not in _AFTER_START)
         keys = [entry.key for entry in missing if entry.key not in _MEASURED]
         if keys and self.is_constant:
-            message = f"{', '.join(keys)} {_is(keys)}"
+            message = f"{', '.join(keys)} {'is' if len(keys) == 1 else 'are'}"
             yield NOT_YET_LOGGED.found(self.profile, self.path, missing=message)
 
     def _at_stop(self) -> Iterator[Finding]:
@@ -275,7 +275,3 @@ class Guard:
         count = len(run.records)
         lines = [run.line_of(index) for index in range(count)]
         return Log(self.rules.generation, run.records[:], places=[*range(count)], lines=lines)
-
-
-def _is(keys: list[str]) -> str:
-    return "is" if len(keys) == 1 else "are"

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from podium.compliance.judging.inputs.listing import Disk
 from podium.compliance.judging.results.reference_points import judge_reference_points, judge_scaling
 from podium.compliance.judging.waivers.bypass_flags import BYPASSED_RULES, RCP, Params
 from podium.compliance.text.words import join_limited, plural
@@ -180,7 +181,7 @@ def _bypassed(scored: ScoredResult) -> bool:
         return False
     root = description.parent.parent
     inside = scored.result.place.folder.absolute().relative_to(root).as_posix()
-    return RCP in Params(root, scored.result.profile, str).flags(inside)
+    return RCP in Params(Disk(root), scored.result.profile, str).flags(inside)
 
 
 def _broken(scored: ScoredResult) -> Iterator[Finding]:

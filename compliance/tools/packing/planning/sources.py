@@ -8,13 +8,13 @@ from __future__ import annotations
 import errno
 import fnmatch
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.layout import natural
 
 COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 """First bytes of compressed files; logs in a tree must not be compressed."""
@@ -124,7 +124,7 @@ def expand(patterns: Sequence[str], base: Path) -> list[str]:
                     paths.setdefault(os.path.realpath(path), path)
         except (ValueError, NotImplementedError, RecursionError) as error:
             raise UsageFault(f"{pattern!r} is not a valid glob: {error}") from None
-    return sorted(paths.values(), key=_counting)
+    return natural(paths.values())
 
 
 def _matches(pattern: str, base: Path) -> Iterator[str]:
@@ -140,11 +140,6 @@ def _matches(pattern: str, base: Path) -> Iterator[str]:
         names = path.relative_to(top).parts
         if wild or all(not name.startswith(".") or name in hidden for name in names):
             yield os.path.normpath(path)
-
-
-def _counting(name: str) -> list[tuple[int, str]]:
-    parts = re.split(r"([0-9]+)", name)
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def excluded(display_path: str, patterns: Sequence[str]) -> bool:

@@ -84,11 +84,9 @@ class RoundFiles(msgspec.Struct, frozen=True):
         if now.entries != self.entries:
             differing = {*self.entries.items()} ^ {*now.entries.items()}
             return min(path for path, _ in differing)
-        unsettled = [path for path, state in self.states.items() if self._is_new(state)]
+        listed_ns = self.listed_ns
+        unsettled = [path for path, state in self.states.items() if not settled(state, listed_ns)]
         return min(unsettled) if unsettled and now.hash() != content else ""
-
-    def _is_new(self, state: State) -> bool:
-        return not settled(state, self.listed_ns)
 
 
 def files_of(root: Path) -> RoundFiles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -232,7 +233,7 @@ def evaluation_batches(material: Material, arrow: Any) -> Iterator[Any]:
         for result in material.results
         for run in result.runs
     }
-    for display_path, log in sorted(material.logs.items(), key=_by_path):
+    for display_path, log in sorted(material.logs.items(), key=itemgetter(0)):
         evaluations = log.taken.evaluations
         ends = (log.rules.usage, log.rules.name, utf8(material.place(display_path)))
         owner = arrow.scalar(utf8(owners.get(display_path)), arrow.string())
@@ -248,10 +249,6 @@ def evaluation_batches(material: Material, arrow: Any) -> Iterator[Any]:
 def utf8(value: Any) -> str | None:
     """A string that can be encoded as UTF-8: names of files need not be."""
     return None if value is None else str(value).encode("utf-8", "replace").decode()
-
-
-def _by_path(item: tuple[str, Any]) -> str:
-    return item[0]
 
 
 # --- the rest -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from podium.compliance.judging.inputs.listing import Disk
 from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Params
 from podium.rules.finding import Profile
 from podium.rules.fixed.edits import RESULT
@@ -18,7 +19,7 @@ def params(root: Path, data: bytes, level: str, profile: Profile) -> Params:
     folder = root / level
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package_checker_params").write_bytes(data)
-    return Params(root, profile, lambda path: str(path.relative_to(root)))
+    return Params(Disk(root), profile, lambda path: str(path.relative_to(root)))
 
 
 def flags(root: Path, data: bytes, level: str, profile: Profile) -> frozenset[str]:
@@ -32,7 +33,7 @@ def told(given: Params) -> list[tuple[str, str, int | None]]:
 
 def test_no_file_no_flag(tmp_path: Path) -> None:
     for profile in Profile:
-        given = Params(tmp_path, profile, str)
+        given = Params(Disk(tmp_path), profile, str)
         assert given.flags(BENCHMARK) == frozenset()
         assert given.findings == []
 
@@ -153,7 +154,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, what: str) -> None:
         os.mkfifo(path)
     else:
         path.symlink_to("/etc/passwd")
-    given = Params(tmp_path, POLICY, str)
+    given = Params(Disk(tmp_path), POLICY, str)
     assert told(given) == [("params.unreadable", "error", None)]
 
 
