@@ -50,7 +50,10 @@ class Grid(msgspec.Struct, frozen=True):
         # A derived record has no position before which the batch size could be logged
         run.ordered = False
         interval = float(self.interval.compute(run))
-        first = None if self.first is None else float(self.first.compute(run))
+        first, epoch, longest = (
+            None if formula is None else float(formula.compute(run))
+            for formula in (self.first, self.epoch, self.longest)
+        )
         if interval <= 0:
             # The same type as for a division by a batch size of 0: callers suppress both
             raise ZeroDivisionError("the interval is 0")
@@ -59,11 +62,6 @@ class Grid(msgspec.Struct, frozen=True):
         one_batch = self.per_batch * batch
         minimum = self.slack * interval
         slack = max(minimum, min(one_batch, interval / 4))
-
-        def computed(formula: Formula | None) -> float | None:
-            return None if formula is None else float(formula.compute(run))
-
-        epoch, longest = computed(self.epoch), computed(self.longest)
         first_slack = max(minimum, one_batch)
         return Due(first, interval, slack, first_slack, self, self.unit, epoch, longest)
 

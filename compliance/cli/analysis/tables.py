@@ -120,9 +120,8 @@ def scaling(
     analysis = analyse(_read(store, output, chart))
     if bars:
         from podium.compliance.reporting.console import send, width
-        from podium.compliance.tools.store.analyses.bars import scaling_bars
 
-        send(scaling_bars(analysis, width()), output)
+        send(home.scaling_bars(analysis, width()), output)
     else:
         deliver(analysis, format, output, chart)
 

@@ -80,7 +80,7 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
     from podium.compliance.judging.inputs.discover import kinds_of
     from podium.compliance.judging.inputs.standard_input import GIVEN
     from podium.compliance.tools.packing.git.clone import Clone
-    from podium.compliance.tools.packing.git.touched import touched
+    from podium.compliance.tools.packing.git.compare import differing
 
     if GIVEN in paths:
         raise UsageFault("--since needs files, not standard input")
@@ -94,7 +94,10 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
             raise UsageFault(f"--since needs a git repository: {fault}") from None
         clones.setdefault(clone.root, clone)
     changed_paths = (
-        f"{root}/{path}" for root, clone in clones.items() for path in touched(clone, ref)
+        f"{root}/{path}"
+        for root, clone in clones.items()
+        # Every file is hashed: the index of the clone may be out of date
+        for path in differing(root, clone.objects.tree_of(clone.oid_of(ref)), clone.objects)
     )
     return Changes(ref, frozenset(changed_paths))
 

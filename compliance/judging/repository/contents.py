@@ -46,12 +46,16 @@ Memory = Callable[[Item, int, Examine], Contents]
 """Returns the known contents of a file, or examines the given number of its first bytes."""
 
 
-class FileReader:
+def without_memory(item: Item, limit: int, examine: Examine) -> Contents:
+    """Examine the beginning of a file."""
+    return examine(read_head(item.full, limit))
+
+
+class FileReader(msgspec.Struct):
     """Reads each file of one submission once, for every scanner."""
 
-    def __init__(self, memory: Memory | None = None) -> None:
-        self._memory = memory or _without_memory
-        self._found: dict[str, Contents] = {}
+    memory: Memory = without_memory
+    found: dict[str, Contents] = {}
 
     def beginning(self, item: Item) -> bytes | None:
         """The first `HEAD` bytes of a regular file; None if it cannot be read.
@@ -67,19 +71,19 @@ class FileReader:
             return scans.examine(head)
 
         if scans.most:
-            self._found[item.path] = self._memory(item, scans.most, examine)
+            self.found[item.path] = self.memory(item, scans.most, examine)
         # The memory may have the file; and the scanner of a log reads less of it
         return data if data and len(data) >= min(item.size, HEAD) else _beginning(item)
 
     def contents(self, item: Item, search: Search) -> Contents:
         """The contents of a regular file, within the limit of the search."""
-        scans, memory, contents = _scans_of(item), self._memory, None
+        scans, memory, contents = _scans_of(item), self.memory, None
         fits = scans.searched <= search.left
         if 0 < min(item.size, HEAD) <= search.left:
-            contents = self._found.pop(item.path, None)
+            contents = self.found.pop(item.path, None)
         else:
             # The search continues: a smaller file may still fit
-            memory = _without_memory
+            memory = without_memory
             scans = scans._replace(scripted=False, searched=scans.searched if fits else 0)
         if contents is None:
             contents = memory(item, scans.most, scans.examine) if scans.most else NOTHING
@@ -123,10 +127,6 @@ def _scans_of(item: Item) -> _Scans:
         searched=takes(item.name, item.size),
         log=is_log(item.name),
     )
-
-
-def _without_memory(item: Item, limit: int, examine: Examine) -> Contents:
-    return examine(read_head(item.full, limit))
 
 
 def _beginning(item: Item) -> bytes | None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
+import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.text.words import distinct, plural, there_are
@@ -19,8 +20,9 @@ from podium.rules.convergence.result import Convergence, Fault, Verdict, converg
 from podium.rules.convergence.statistics import maximum_speedup, normalisation, trimmed
 from podium.rules.convergence.verifier_method import VERIFIER
 from podium.rules.finding import Profile
+from podium.rules.model.benchmark import ConvergenceRules
 from podium.rules.model.round import Round
-from podium.rules.quirks import QUIRKS
+from podium.rules.quirks import QUIRKS, Quirks
 
 
 def applies(rules: Round, benchmark: str, division: str | None) -> str:
@@ -72,20 +74,23 @@ def judge_convergence(
     does not test. `points` replace the round's points. Without `pruned` every point is used, as in
     the verifier's full check.
     """
-    reason = applies(rules, benchmark, division)
+    reason, quirks = applies(rules, benchmark, division), QUIRKS[profile]
     # The official verifier also tests instances, as if they were timed runs
-    if not reason and weak and not QUIRKS[profile].tests_instances:
+    if not reason and weak and not quirks.tests_instances:
         reason = "the throughput metric is not tested for convergence"
     if reason:
         return Convergence("not_applicable", messages=(reason,))
-    if QUIRKS[profile].names_by_logs:
+    if quirks.names_by_logs:
         # The verifier uses the points of the name in the logs, not of the folder's name
         names = {run.benchmark for run in runs if run.benchmark}
         benchmark = names.pop() if len(names) == 1 else benchmark
     reference_points = references(profile, rules, benchmark, points)
     if not pruned:
         reference_points = replace(reference_points, used=reference_points.every)
-    return _Judge(rules, benchmark, runs, profile, reference_points).judge()
+    facts = rules.benchmark(benchmark)
+    return _Judge(
+        rules, benchmark, runs, quirks, facts.convergence, facts.dropped, reference_points
+    ).judge()
 
 
 def compared(policy: Convergence, verifier: Convergence) -> Convergence:
@@ -103,25 +108,18 @@ def compared(policy: Convergence, verifier: Convergence) -> Convergence:
     return replace(policy, other=verifier, messages=(*policy.messages, message))
 
 
-class _Judge:
+class _Judge(msgspec.Struct):
     """The steps of one test, each of which may end it."""
 
-    def __init__(
-        self,
-        rules: Round,
-        benchmark: str,
-        runs: Sequence[RunFacts],
-        profile: Profile,
-        reference_points: References,
-    ) -> None:
-        self.round, self.benchmark, self.runs = rules, benchmark, runs
-        self.quirks = QUIRKS[profile]
-        facts = rules.benchmark(benchmark)
-        self.rules, self.drop, self.known = facts.convergence, facts.dropped, reference_points
-        self.unit = self.rules.unit
-        self.places = places_of(runs, self.drop)
-        self.size: float | None = None
-        self.case: Case = "none"
+    round: Round
+    benchmark: str
+    runs: Sequence[RunFacts]
+    quirks: Quirks
+    rules: ConvergenceRules
+    drop: int
+    known: References
+    size: float | None = None
+    case: Case = "none"
 
     def judge(self) -> Convergence:
         """The result of the test."""
@@ -151,8 +149,8 @@ class _Judge:
             verdict,
             self.case,
             self.size,
-            unit=self.unit,
-            runs=self.places,
+            unit=self.rules.unit,
+            runs=places_of(self.runs, self.drop),
             pruned=self.known.pruned,
             messages=(message,),
             fault=fault,
@@ -231,20 +229,20 @@ class _Judge:
             submission,
             # A result that needs longer than the reference is not rewarded: no factor is below 1
             normalisation(reference.mean, submission) if passed else 1.0,
-            self.unit,
+            self.rules.unit,
             reference.deviation,
             allowance,
             points,
             self.known.pruned,
-            self.places,
+            places_of(self.runs, self.drop),
             (message,) if message else (),
         )
 
     def _too_fast(self, submission: float, lowest: float, size: float) -> str:
         reached, allowed = distinct(submission, lowest)
         text = (
-            f"the runs converge in {reached} {self.unit} on average; the reference points require "
-            f"at least {allowed} at batch size {show(size)}"
+            f"the runs converge in {reached} {self.rules.unit} on average; the reference points "
+            f"require at least {allowed} at batch size {show(size)}"
         )
         if self.case == "below_range":
             return f"{text}: submit reference runs at this batch size"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.judging.logs.seeds import SeededRun, SeedRecord
@@ -60,40 +61,37 @@ def check_seeds(
     `division` is the system description's. `source_files` returns the paths of the submission's
     files; without it, files are not checked. `weak`: instances of a throughput result.
     """
-    judgement = _Judgement(runs, rules, division, profile, weak)
-    official, by_policy = judgement.official, judgement.by_policy
+    by_policy = not QUIRKS[profile].ignores_policy
+    # The official checker skips a result whose division has another spelling.
+    official = rules.verified and rules.package.seeds_compared and division == "closed"
+    demanded = division.strip().lower() == "closed" and rules.limits.seeds_logged
+    # HPC rules from 2.0 on: instances with equal seeds must be pruned
+    pruned = weak and rules.package.pruned_instances
+    asked = StatedBy.BOTH if demanded else StatedBy.VERIFIER
+    judgement = _Judgement(runs, rules, profile, by_policy, pruned, asked)
     findings: list[Finding] = []
-    if official or (by_policy and judgement.demanded):
+    if official or (by_policy and demanded):
         findings += judgement.compared()
     repeated = {finding.path for finding in findings if finding.id == "seeds.repeated"}
-    if judgement.demanded or (official and not by_policy):
+    if demanded or (official and not by_policy):
         findings += judgement.several()
-    if by_policy and (judgement.demanded or judgement.pruned):
+    if by_policy and (demanded or pruned):
         findings += judgement.shared(repeated)
-    if by_policy and judgement.demanded:
+    if by_policy and demanded:
         findings += judgement.sources(source_files)
         findings += judgement.counted()
     return findings
 
 
-class _Judgement:
-    def __init__(
-        self,
-        runs: Sequence[SeededRun],
-        rules: Round,
-        division: str,
-        profile: Profile,
-        weak: bool,
-    ) -> None:
-        self.runs, self.rules, self.profile = runs, rules, profile
-        self.quirks = QUIRKS[profile]
-        self.by_policy = not self.quirks.ignores_policy
-        # HPC rules from 2.0 on: instances with equal seeds must be pruned
-        self.pruned = weak and rules.package.pruned_instances
-        # The official checker skips a result whose division has another spelling.
-        self.official = rules.verified and rules.package.seeds_compared and division == "closed"
-        self.demanded = division.strip().lower() == "closed" and rules.limits.seeds_logged
-        self.asked = StatedBy.BOTH if self.demanded else StatedBy.VERIFIER
+class _Judgement(msgspec.Struct):
+    """The seeds of a result; `asked` is who requires them, `pruned` says that none may repeat."""
+
+    runs: Sequence[SeededRun]
+    rules: Round
+    profile: Profile
+    by_policy: bool
+    pruned: bool
+    asked: StatedBy
 
     # --- as the official checker ---
 
@@ -180,7 +178,7 @@ class _Judgement:
         """Findings about runs with several seeds."""
         for run in self.runs:
             count = len(run.seeds)
-            if not self.quirks.counts_seed_records:
+            if not QUIRKS[self.profile].counts_seed_records:
                 count = len({_canonical(seed[0]) for seed in run.seeds})
             if count > 1:
                 yield self._found(SEVERAL, run, run.seeds[1][1], count=count)

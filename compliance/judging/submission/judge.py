@@ -16,7 +16,7 @@ from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
 from podium.compliance.judging.repository.check import check_repository
-from podium.compliance.judging.repository.contents import FileReader
+from podium.compliance.judging.repository.contents import FileReader, without_memory
 from podium.compliance.judging.results.judge import judge_result
 from podium.compliance.judging.results.location import ResultLocation
 from podium.compliance.judging.results.model import ResultVerdict
@@ -96,7 +96,8 @@ def judge_submission(
     judge = _ResultJudge(tree, context, logs, suppressions, systems, code)
     results = [judge.judge(folder) for folder in tree.results]
     round_state = round_state or RoundState()
-    reader = FileReader(round_state.contents(tree.root) if round_state.contents else None)
+    memory = round_state.contents(tree.root) if round_state.contents else None
+    reader = FileReader(memory or without_memory)
     findings += _of_results(tree, results, context, round_state, code=code, reader=reader)
     if not tree.scope:
         # After every result has requested its flags

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
+from podium.compliance.reporting.bars import Bar, bars
 from podium.compliance.tools.store.analyses.bootstrap import log_ratios, numpy, olympic_means
 from podium.compliance.tools.store.analyses.material import ResultRow, RunRow, round_order
-from podium.compliance.tools.store.analyses.table import Analysis, Shown
+from podium.compliance.tools.store.analyses.table import UNOFFICIAL, Analysis, Shown
 
 FACTORS = ("efficiency", "convergence", "throughput", "overhead")
 
@@ -193,3 +194,18 @@ def _measures(runs: Sequence[RunRow]) -> list[tuple[float, float, float]] | None
             return None
         measures.append((run.minutes, trained, needed))
     return measures or None
+
+
+def scaling_bars(analysis: Analysis, width: int) -> str:
+    """A bar for each number of chips of each family, with the notice that it is derived."""
+    lines = [
+        Bar(
+            " · ".join(str(row[name]) for name in analysis.by if row[name]),
+            f"{row['chips']} chips",
+            row["efficiency"],
+            f"{row['efficiency'] * 100:.3g} %",
+        )
+        for row in analysis.rows
+        if row["efficiency"] is not None
+    ]
+    return f"{bars(lines, width)}\n{UNOFFICIAL}\n"

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.tools.store.analyses.bars import scaling_bars
 from podium.compliance.tools.store.analyses.breakdown import breakdown
 from podium.compliance.tools.store.analyses.charts import CHARTS, write_chart
 from podium.compliance.tools.store.analyses.compare import compare
 from podium.compliance.tools.store.analyses.cost import Price, cost
 from podium.compliance.tools.store.analyses.power import power
 from podium.compliance.tools.store.analyses.rounds import rounds
-from podium.compliance.tools.store.analyses.scaling import scaling
+from podium.compliance.tools.store.analyses.scaling import scaling, scaling_bars
 from podium.compliance.tools.store.analyses.table import Analysis
 from podium.compliance.tools.store.analyses.variance import variance
 from tests.compliance.command_line import podium
