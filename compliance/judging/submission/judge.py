@@ -109,9 +109,8 @@ def judge_submission(
     findings = in_hindsight(findings, context.rules, context.profile)
     if context.rules.verified and context.official is None:
         findings = mark_official(findings, findings, context.rules)
-    if suppressions.own is not None:
-        of_logs = [finding for verdict in logs.values() for finding in verdict.findings]
-        findings += suppressions.about([*findings, *of_logs])
+    of_logs = [finding for verdict in logs.values() for finding in verdict.findings]
+    findings += suppressions.about([*findings, *of_logs])
     return SubmissionVerdict(
         findings=findings,
         logs={tree.place(path): verdict for path, verdict in logs.items()},

@@ -135,8 +135,6 @@ def _telling(examples: tuple[Example, ...]) -> tuple[Example, ...]:
 
 SCHEMA = "podium.rules-drift/1"
 
-INDENT = 2
-
 
 def drift_text(comparison: Comparison, width: int) -> str:
     """The rows to change, by round and benchmark, then a summary."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -60,14 +60,7 @@ def score(
         jobs=jobs,
         factors=factors,
     )
-    return score_paths([Path(path)], options)
-
-
-def score_paths(
-    paths: list[Path], options: Options, progress: Callable[[int, int], None] | None = None
-) -> Scores:
-    """Score several paths; `progress` is called with (files done, all files)."""
-    return scores_of(judge_paths(paths, options, progress), options)
+    return scores_of(judge_paths([Path(path)], options), options)
 
 
 def scores_of(files: JudgedFiles, options: Options) -> Scores:

@@ -83,12 +83,12 @@ def _family(rows: Rows, names: Sequence[str]) -> Rows:
     return rows
 
 
-def _facets(altair: Any, layers: Any, *, apart: bool = True) -> Any:
+def _facets(altair: Any, layers: Any) -> Any:
     facet = altair.Facet("family:N", title=None, sort=None)
     data = altair.NamedData(name="rows")
     base = altair.layer(*layers, data=data).properties(width=WIDTH, height=HEIGHT)
     chart = base.facet(facet=facet, columns=COLUMNS)
-    return chart.resolve_scale(x="independent", y="independent") if apart else chart
+    return chart.resolve_scale(x="independent", y="independent")
 
 
 def _scaling(altair: Any, rows: Rows) -> Any:
