@@ -43,6 +43,14 @@ def version_of(name: str) -> tuple[int, ...]:
     return tuple(int(part) for part in name.split(".")[:2] if part.isdigit())
 
 
+class _Computed(msgspec.Struct):
+    """The computed values of a round: benchmarks by name, the others by division and benchmark."""
+
+    benchmarks: dict[str, Benchmark] = {}
+    scopes: dict[tuple[str, str], tuple[Scope, ...]] = {}
+    contexts: dict[tuple[str, str], Context] = {}
+
+
 class Round(msgspec.Struct, frozen=True, dict=True):
     """One round, resolved.
 
@@ -117,9 +125,9 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         )
 
     @cached_property
-    def _known(self) -> dict[str, Benchmark]:
+    def _computed(self) -> _Computed:
         # A frozen struct has no field for computed values: a cached property keeps them
-        return {}
+        return _Computed()
 
     def benchmark(self, name: str) -> Benchmark:
         """The facts of a benchmark from this round, else from the last round that had it.
@@ -127,9 +135,10 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         Results of a benchmark that is retired, or has another name, are thus still checked with its
         facts. An unknown name gets the usual facts.
         """
-        if name not in self._known:
-            self._known[name] = self._find(name) or unknown_benchmark(name)
-        return self._known[name]
+        known = self._computed.benchmarks
+        if name not in known:
+            known[name] = self._find(name) or unknown_benchmark(name)
+        return known[name]
 
     def _find(self, name: str) -> Benchmark | None:
         rounds = [{**by_name(rules.package_only), **rules.benchmarks} for rules in self.chain()]
@@ -164,34 +173,24 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         """`training 5.1`."""
         return f"{self.usage} {self.name}"
 
-    @cached_property
-    def _scopes(self) -> dict[tuple[str, str], tuple[Scope, ...]]:
-        return {}
-
     def scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
         """The scopes for a division and benchmark, outermost first; unknown names add none."""
-        key = (division, benchmark)
-        if key not in self._scopes:
+        key, known = (division, benchmark), self._computed.scopes
+        if key not in known:
             scopes = tuple(
                 self._cited(scope, benchmark) for scope in self._make_scopes(division, benchmark)
             )
-            self._scopes[key] = (
-                scopes if self.verified else tuple(scope.by_policy() for scope in scopes)
-            )
-        return self._scopes[key]
-
-    @cached_property
-    def _contexts(self) -> dict[tuple[str, str], Context]:
-        return {}
+            known[key] = scopes if self.verified else tuple(scope.by_policy() for scope in scopes)
+        return known[key]
 
     def context(self, division: str, benchmark: str) -> Context:
         """The context of checks of logs of a division and benchmark; made once."""
-        key = (division, benchmark)
-        if key not in self._contexts:
-            self._contexts[key] = Context(
+        key, known = (division, benchmark), self._computed.contexts
+        if key not in known:
+            known[key] = Context(
                 self.limits, self.generation, self.checks, division, self.benchmarks.get(benchmark)
             )
-        return self._contexts[key]
+        return known[key]
 
     def _cited(self, scope: Scope, benchmark: str) -> Scope:
         definition = self.benchmarks.get(benchmark)
