@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.judging.inputs.boundary import outside
@@ -77,7 +78,8 @@ class PathContents(msgspec.Struct, frozen=True):
     `nearly` are folders with the `results` of a submission or its described `systems`, but not
     both. `linked` are links to folders in a round, which are not followed. `nested` are submissions
     that are too deep. `spooled` is the file with the content of standard input. `scope` is the
-    folder of results that PATH names, relative to its submission.
+    folder of results that PATH names, relative to its submission. Reports show paths relative to a
+    `single` PATH.
     """
 
     kind: PathKind
@@ -87,6 +89,21 @@ class PathContents(msgspec.Struct, frozen=True):
     nested: tuple[Path, ...] = ()
     scope: str = ""
     spooled: str = ""
+    path: Path = Path()
+    single: bool = True
+
+    def shown(self, folder: Path) -> str:
+        """The folder, or a folder below it, as a report shows it; empty for a single PATH."""
+        if not self.single:
+            return str(folder)
+        return "" if folder == self.path else folder.relative_to(self.path).as_posix()
+
+    def package(self, root: Path) -> Package:
+        """One of its submissions."""
+        if self.scope:
+            return Package(root, "." if self.single else str(self.path), self.scope)
+        shown = self.shown(root)
+        return Package(root, "" if shown == "." else shown)
 
 
 class Package(msgspec.Struct, frozen=True):
@@ -202,9 +219,7 @@ def _folders(path: Path) -> tuple[list[Path], list[Path]]:
 def submissions(contents: Mapping[Path, PathContents]) -> list[Package]:
     """The submissions among the paths and below them, with the path a report shows."""
     packages = [
-        _package(root, path, content, single=len(contents) == 1)
-        for path, content in contents.items()
-        for root in content.submissions
+        content.package(root) for content in contents.values() for root in content.submissions
     ]
     # A submission that is named twice, by its PATH and by the PATH of its round, is checked once
     outermost: list[Package] = []
@@ -212,13 +227,6 @@ def submissions(contents: Mapping[Path, PathContents]) -> list[Package]:
         if not any(other.covers(package) for other in outermost):
             outermost.append(package)
     return [package for package in packages if package in outermost]
-
-
-def _package(root: Path, path: Path, content: PathContents, *, single: bool) -> Package:
-    if content.scope:
-        return Package(root, "." if single else str(path), content.scope)
-    display_path = _display_path(root, path, single=single)
-    return Package(root, "" if display_path == "." else display_path)
 
 
 class SurplusFolders(msgspec.Struct, frozen=True):
@@ -237,22 +245,16 @@ class SurplusFolders(msgspec.Struct, frozen=True):
 
 def surplus_folders(contents: Mapping[Path, PathContents]) -> SurplusFolders:
     """The folders below the paths that are not checked as submissions."""
-    surplus, single = SurplusFolders(), len(contents) == 1
-    for path, content in contents.items():
+    surplus = SurplusFolders()
+    for content in contents.values():
         for parts, folders in (
             (surplus.undescribed, [f for f in content.nearly if not (f / "systems").is_dir()]),
             (surplus.resultless, [f for f in content.nearly if not (f / "results").is_dir()]),
             (surplus.nested, content.nested),
             (surplus.linked, content.linked),
         ):
-            parts += [_display_path(folder, path, single=single) or "." for folder in folders]
+            parts += [content.shown(folder) or "." for folder in folders]
     return surplus
-
-
-def _display_path(folder: Path, root: Path, *, single: bool) -> str:
-    if not single:
-        return str(folder)
-    return "" if folder == root else folder.relative_to(root).as_posix()
 
 
 def kinds_of(paths: list[Path], request: RoundRequest | None = None) -> dict[Path, PathContents]:
@@ -262,7 +264,11 @@ def kinds_of(paths: list[Path], request: RoundRequest | None = None) -> dict[Pat
     """
     if paths.count(GIVEN) > 1:
         raise UsageFault("standard input (-) can be read only once")
-    return {path: _contents(path, request or RoundRequest()) for path in paths}
+    single = len({*paths}) == 1
+    return {
+        path: replace(_contents(path, request or RoundRequest()), path=path, single=single)
+        for path in paths
+    }
 
 
 def targets(
@@ -277,8 +283,8 @@ def targets(
     checked, too.
     """
     by_path: dict[str, Target] = {}
-    for path, content in contents.items():
-        for target in _targets(path, content, disks or {}, single=len(contents) == 1):
+    for content in contents.values():
+        for target in _targets(content, disks or {}):
             by_path.setdefault(target.path, target)
     if not by_path and not empty:
         names = ", ".join(str(path) for path in contents)
@@ -286,27 +292,25 @@ def targets(
     return list(by_path.values())
 
 
-def _targets(
-    path: Path, contents: PathContents, disks: Mapping[Path, Disk], *, single: bool
-) -> Iterator[Target]:
-    kind, roots = contents.kind, contents.submissions
+def _targets(contents: PathContents, disks: Mapping[Path, Disk]) -> Iterator[Target]:
+    kind, path, roots = contents.kind, contents.path, contents.submissions
     if contents.spooled:
         yield Target(contents.spooled, STDIN, kind, from_stdin=True)
         return
     if kind in (PathKind.LOG, PathKind.SYSTEM):
-        yield Target(str(path), path.name if single else str(path), kind)
+        yield Target(str(path), path.name if contents.single else str(path), kind)
         return
     for top in roots:
         # The checks of the submission use the same listing: no folder is read twice
         disk = disks.get(top) or Disk(top)
-        yield from _results(disk, _package(top, path, contents, single=single))
+        yield from _results(disk, contents.package(top))
     if kind is PathKind.LOOSE:
-        yield from _loose(path, path, single=single)
+        yield from _loose(path, contents)
     elif kind is PathKind.ROUND:
         # Logs next to submissions are checked as loose logs, so that they are not silently skipped.
         for folder in _folders(path)[0]:
             if folder not in roots:
-                yield from _loose(folder, path, single=single, without=frozenset(map(str, roots)))
+                yield from _loose(folder, contents)
 
 
 def _results(disk: Disk, package: Package) -> Iterator[Target]:
@@ -320,14 +324,14 @@ def _results(disk: Disk, package: Package) -> Iterator[Target]:
                 yield Target(item.full, display_path, PathKind.LOG, submission, leads_out)
 
 
-def _loose(
-    top: Path, root: Path, *, single: bool, without: frozenset[str] = frozenset()
-) -> Iterator[Target]:
-    start, inner = len(str(top)), os.path.relpath(top, root)
+def _loose(top: Path, contents: PathContents) -> Iterator[Target]:
+    """The logs in a folder, without those of submissions."""
+    start, inner = len(str(top)), os.path.relpath(top, contents.path)
+    without = frozenset(map(str, contents.submissions))
     # Links to folders are not followed: they may leave the tree, or be circular.
     for folder, subfolders, files in os.walk(top):
         subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
-        display_path = os.path.normpath(f"{inner}/{folder[start:]}") if single else folder
+        display_path = os.path.normpath(f"{inner}/{folder[start:]}") if contents.single else folder
         names = [name for name in files if _LOG_NAME.match(name)]
         # A folder named like a log is included, so that it is reported.
         names += [name for name in subfolders if _LOG_NAME.match(name)]
