@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -19,6 +20,11 @@ LARGEST_IN_MEMORY = 1 << 30
 
 HARDEST_SCRYPT = 20
 """The largest scrypt work factor, as a binary logarithm: 1 GiB of memory. age itself writes 18."""
+
+ATTEMPTS = 30
+"""Calls of the library with a passphrase. Each call limits the work of scrypt by a measurement of a
+few milliseconds, so a busy machine refuses archives that it can decrypt.
+"""
 
 LONGEST_HEADER = 1 << 16
 """The longest header in bytes, about 650 recipients: the library needs quadratic time."""
@@ -75,7 +81,17 @@ def decrypt_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Ke
     if len(data) > LARGEST_IN_MEMORY:
         raise Refused(f"{display_path}: is too large for age with a passphrase")
     secret = keys.secret()
-    _guarded(lambda: plain.write(age.passphrase.decrypt(data, secret)), display_path)
+    for _ in range(ATTEMPTS):
+        try:
+            _guarded(lambda: plain.write(age.passphrase.decrypt(data, secret)), display_path)
+        except _TooMuchWork:
+            time.sleep(0.05)
+        else:
+            return
+    raise Refused(
+        f"{display_path}: this machine is too busy or too slow for 2^{work} rounds of scrypt; try "
+        "again, or unpack on a faster machine"
+    )
 
 
 def _header(stream: IO[bytes], display_path: str) -> bytes:
@@ -107,6 +123,10 @@ def _identity(age: Any, text: str) -> Any:
         raise UsageFault("--identity must be a file with a secret age or SSH key") from None
 
 
+class _TooMuchWork(Exception):
+    """The library expects that scrypt takes too long."""
+
+
 def _guarded(work: Callable[[], object], display_path: str) -> None:
     """Run the library, which raises OSError for damaged data and other errors for a wrong key."""
     try:
@@ -116,5 +136,7 @@ def _guarded(work: Callable[[], object], display_path: str) -> None:
         if error.errno:
             raise
         raise Refused(f"{display_path}: the encrypted data is damaged or truncated") from None
-    except Exception:  # the errors of the library share no base class
+    except Exception as error:  # the errors of the library share no base class
+        if "Excessive work" in str(error):
+            raise _TooMuchWork from None
         raise Refused(f"{display_path}: the key or passphrase does not decrypt it") from None

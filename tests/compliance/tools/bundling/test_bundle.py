@@ -272,6 +272,35 @@ def test_age_closes_for_several_recipients_each_of_whom_can_open(
     assert not tree.with_name("no").exists()
 
 
+def test_age_decrypts_on_a_machine_that_the_library_takes_for_too_slow(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine, it refuses a passphrase now and then."""
+    pyrage = pytest.importorskip("pyrage")
+    tree.with_name("pass.txt").write_text("correct horse\n")
+    archive, words = tree.with_name("a.tar.age"), ("--passphrase-file", tree.with_name("pass.txt"))
+    assert podium("bundle", tree, archive, *words).exit_code == Exit.CLEAN
+    decrypt = pyrage.passphrase.decrypt
+    header, stanza, *rest = archive.read_bytes().split(b"\n")
+    hard = b"\n".join([header, b" ".join([*stanza.split(b" ")[:3], b"63"]), *rest])
+    refusals = 3
+
+    def busy(data: bytes, secret: str) -> object:
+        nonlocal refusals
+        refusals -= 1
+        return decrypt(hard if refusals >= 0 else data, secret)
+
+    monkeypatch.setattr(pyrage.passphrase, "decrypt", busy)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    assert podium("unpack", archive, "--output", tree.with_name("out"), *words).exit_code == 0
+    assert listing(tree.with_name("out") / "Acme") == listing(tree)
+    refusals = 10_000
+    done = podium("unpack", archive, "--output", tree.with_name("no"), *words)
+    assert done.exit_code == Exit.FOUND
+    assert "this machine is too busy or too slow for 2^" in done.stderr
+    assert not tree.with_name("no").exists()
+
+
 def test_age_closes_for_the_key_of_a_secure_shell(tree: Path) -> None:
     pytest.importorskip("pyrage")
     ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
