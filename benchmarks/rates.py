@@ -85,7 +85,7 @@ class Measured:
         """The content of rates.json."""
         source = (
             f"{self.results} results of {self.submissions} published submissions, from "
-            f"{' and '.join(self._spans())}; by the policy profile, notes included"
+            f"{' and '.join(self._spans())}, in the policy profile, including notes"
         )
         found: dict[str, object] = {"source": source}
         for unit, judged in self.judged.items():

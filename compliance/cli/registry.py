@@ -29,7 +29,7 @@ PANELS = {
     "Check": {
         "check": Command(
             "judging.check:check",
-            "Check logs against the rules of their round; report errors with place and fix.",
+            "Check logs against the rules of their round; report errors with location and fix.",
         ),
         "preflight": Command(
             "judging.preflight:preflight",

@@ -151,21 +151,22 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
     rejected_by: Annotated[
         Sequence[Judge],
         msgspec.Meta(
-            description="judges that reject, by all rules and without waived findings; with any of "
-            "them the exit status is 1; plug-ins and podium.toml (house) are separate judges"
+            description="judges that reject, according to all rules but without waived findings; "
+            "if there are any, the exit status is 1; each plug-in and podium.toml (house) is a "
+            "separate judge"
         ),
     ] = ()
     exit_status: Annotated[
         Literal[0, 1, 3],
         msgspec.Meta(
-            description="exit status of the command: 1 if a judge rejects that the options do not "
-            "ignore, 3 for a fault of podium itself"
+            description="exit status of the command: 1 if a judge rejects and no option ignores "
+            "that judge, 3 for a fault in podium itself"
         ),
     ] = 0
     not_judged: Annotated[
         str,
         msgspec.Meta(
-            description="what a check of a whole submission includes, but this check did not"
+            description="parts of the check of a whole submission that this check did not include"
         ),
     ] = ""
     base: Annotated[

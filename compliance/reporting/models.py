@@ -192,7 +192,8 @@ else:
         Finding,
         module=__name__,
         name="FindingEntry",
-        summary="One fault: its place, its rule, the found and the expected value, the fix.",
+        summary="One fault: its location, its rule, the actual and the expected value, and the "
+        "fix.",
         # A report always has these fields; the defaults are for code that makes findings
         required=("expected", "hint", "cites", "stated_by"),
     )

@@ -59,7 +59,7 @@ def _benchmarks(old: Round, new: Round) -> Iterator[Difference]:
             yield Difference("benchmarks", "renamed", name, names[name], name)
     for name in before:
         if name not in after and name not in names.values():
-            still = "; the official verifier still judges it" if name in new.benchmarks else ""
+            still = "; the official verifier still checks it" if name in new.benchmarks else ""
             title = old.benchmarks[name].title
             yield Difference("benchmarks", "retired", name, f"{title}{still}", "")
     for name in after:

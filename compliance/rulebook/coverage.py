@@ -139,9 +139,9 @@ def totals(clauses: list[CoveredClause]) -> dict[str, dict[str, int]]:
 
 _INTRODUCTION = (
     "Every clause of the documents that bind a submission, paraphrased, and the rules that "
-    "implement it. A clause is *checked*; checked *in part*, if a part of it does not show in a "
-    "submission; *not mechanical*, with the reason; or *not yet* checked, although it could be. "
-    "If a command is named, it computes the value that the clause defines."
+    "implement it. The state of a clause is one of: *checked*; *in part*, if a submission does "
+    "not show all of it; *not mechanical*, with the reason; *not yet*, if it could be checked "
+    "but is not. A named command computes the value that the clause defines."
 )
 
 

@@ -142,11 +142,10 @@ def print_key_rules(
         printer.grid(Grid(("Key", "State", "By"), cells))
     printer.say()
     printer.say(
-        "Checked: rules constrain its value. Free: any value is allowed by the named section; a "
-        "rule may require that it is logged. As reference: not a hyperparameter that may be "
-        "tuned, so reviewers compare it with the reference by hand. Types and spelling of every "
-        "key are also checked (log.*), and that settings do not change between the runs of a "
-        "result."
+        "Checked: rules constrain its value. Free: the named section allows any value; a rule "
+        "may require that the key is logged. As reference: not a hyperparameter that may be "
+        "tuned, so reviewers compare it with the reference by hand. podium also checks the type "
+        "and spelling of every key (log.*), and that all runs of a result have the same settings."
     )
 
 

@@ -37,10 +37,10 @@ from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
 
 _FIXED_INTRODUCTION = (
-    "These rules are the same in every round. Angle brackets in a message mark the parts that each "
-    "finding fills in. In rounds before training 4.1, a rule that only the official verifier "
-    "requires is a note if the policy profile has a warning. An example is an edit of a complete "
-    "submission: of submitter Acme to training 5.1, with one result of three runs."
+    "These rules are the same in every round. Angle brackets in a message mark the parts that "
+    "each finding fills in. In rounds before training 4.1, a rule that only the official "
+    "verifier requires is a note if the policy profile has a warning. Each example is an edit of "
+    "a complete submission by Acme to training 5.1, with one result of three runs."
 )
 
 
@@ -82,7 +82,14 @@ def _fixed_section(rule: Rule) -> Iterator[str]:
 
 
 def _sentence(text: str) -> str:
-    return f"{escape(text[:1].upper() + text[1:])}."
+    # Keys, fields, files and commands keep their case
+    first = text.split(" ", 1)[0]
+    keeps_case = "_" in first or "." in first or first in _LOWER_CASE
+    return f"{escape(text if keeps_case else text[:1].upper() + text[1:])}."
+
+
+_LOWER_CASE = frozenset(("division", "podium", "status"))
+"""Names without an underscore that begin a sentence: fields of a system description, and podium."""
 
 
 FIXED_PAGE = "fixed.md"
@@ -265,7 +272,7 @@ def round_page(rules: Round) -> str:
     if checks:
         lines += ["", "## Checks", "", *check_table(checks)]
     lines += ["", "## Lines, files and packages", ""]
-    lines += [f"The rules that apply in [every round](../{FIXED_PAGE})."]
+    lines += [f"See also the rules that apply in [every round](../{FIXED_PAGE})."]
     return "\n".join(lines) + "\n"
 
 

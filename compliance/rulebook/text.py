@@ -99,9 +99,9 @@ def print_legend(printer: Printer) -> None:
     """The legend of the tables, and further commands."""
     printer.say()
     printer.say(
-        "A rule's id is its table's name and its key. Times: 1 exactly once, 1+ at least once, any "
-        "number. Since: the first round with the rule in its present form. See `podium rules "
-        "explain ID` for details."
+        "A rule's id is its table's name and its key. Times: 1 means exactly once, 1+ at least "
+        "once, any any number of times. Since: the first round with the rule in its present "
+        "form. See `podium rules explain ID` for details."
     )
 
 
@@ -150,7 +150,7 @@ def print_view(printer: Printer, view: RuleView) -> None:
 def _no_example(view: RuleView) -> str:
     row = view.rule.source
     if isinstance(row, Row) and not row.times.least and not row.each:
-        return "No logged value can violate this rule: it only names the key."
+        return "No logged value can violate this rule: it accepts every value."
     return "No short example: the rule is about the whole log or file."
 
 

@@ -173,7 +173,9 @@ class Lines:
         frame = self._caller()
         reason = str(error)
         if not isinstance(error, UnloggableValueError) and _holds_nonfinite(value, metadata):
-            reason = "NaN or Infinity; stop the run as aborted, or allow them by nonfinite='words'"
+            reason = (
+                "NaN or Infinity; stop the run as aborted, or allow them with nonfinite='words'"
+            )
         message = f"{name}: {reason} ({frame.f_code.co_filename}:{frame.f_lineno})"
         if self._errors == "raise":
             raise UnloggableValueError(message) from error

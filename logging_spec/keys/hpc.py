@@ -87,7 +87,9 @@ PLDDT_LOSS_WEIGHT = _openfold("plddt_loss_weight", "float", "weight of the confi
 SWA_ENABLED = _openfold("swa_enabled", "bool", "weights are averaged for evaluation")
 SWA_DECAY_RATE = _openfold("swa_decay_rate", "float", "decay of the weight average")
 TARGET_AVG_LDDT_CA_VALUE = _openfold("target_avg_lddt_ca_value", "float", "target quality")
-VAL_EVERY_ITERS = _openfold("val_every_iters", "int", "training between evaluations", unit="steps")
+VAL_EVERY_ITERS = _openfold(
+    "val_every_iters", "int", "amount of training between evaluations", unit="steps"
+)
 VAL_MIN_CAMEO_SUBMISSION_DATE = _openfold(
     "val_min_cameo_submission_date", "str", "date of the oldest evaluation target"
 )

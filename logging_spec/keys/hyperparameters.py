@@ -39,7 +39,11 @@ INIT_CHECKPOINT_STEP = _hyper(
 )
 # Only for flux1: the official verifier checks this record, not the positions of evaluations
 EVALUATION_FREQUENCY = _hyper(
-    "evaluation_frequency", "int", "training between evaluations", unit="samples", since="5.1"
+    "evaluation_frequency",
+    "int",
+    "amount of training between evaluations",
+    unit="samples",
+    since="5.1",
 )
 EVAL_EVERY_DATA_PCT = _hyper(
     "eval_every_data_pct", "float", "share of the data between evaluations", since="6.1"
@@ -172,7 +176,7 @@ DATA_TRAIN_NUM_BUCKETS = _rnnt(
     "data_train_num_buckets", "int", "buckets into which utterances are sorted by length"
 )
 DATA_NUM_BUCKETS = _hyper(
-    "data_num_buckets", "int", "unused twin of data_train_num_buckets", since="1.0"
+    "data_num_buckets", "int", "unused duplicate of data_train_num_buckets", since="1.0"
 )
 DATA_TRAIN_MAX_DURATION = _rnnt(
     "data_train_max_duration", "float", "longer utterances are dropped", unit="s"

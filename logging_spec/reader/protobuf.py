@@ -29,7 +29,7 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
             case kind:
                 raise ValueError(f"a field is of kind {kind}")
         if end > len(message):
-            raise ValueError("a field ends behind its message")
+            raise ValueError("a field ends beyond its message")
         yield tag >> 3, message[offset:end]
         offset = end
 

@@ -144,7 +144,7 @@ def trace_lines(profile: Profile) -> Iterator[str]:
     # Without a device the path is the sequence of the parts
     if profile.launches:
         yield from path_lines(
-            "critical path (ms): other work delays nothing", profile.critical, profile.path
+            "critical path (ms): work outside it causes no delay", profile.critical, profile.path
         )
         yield ""
         yield from launch_lines(profile.launches)

@@ -73,8 +73,8 @@ def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
         Follows("result.mixed-settings", when=_of_the_batch_size),
     ),
     key="eval_accuracy",
-    says="evaluations of a closed run are at the first position and the interval that the policy "
-    "sets",
+    says="a closed run evaluates first at the position, and then at the interval, that the "
+    "policy sets",
     cites=CITES,
     divisions=CLOSED,
     bad=excerpt(

@@ -163,7 +163,7 @@ def several_attempts(run: Run, _: Context) -> Iterator[Violation]:
 
 @check(
     "log.repeated-by-ranks",
-    says="one process logs a run",
+    says="only one process logs a run",
     cites=TRAINING + "Submission Compliance Logs",
     severity=Severity.ERROR,
     bad=excerpt(*(at(0, "run_start"), at(0, "run_start"), at(9, "run_stop"), at(9, "run_stop"))),

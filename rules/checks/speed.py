@@ -183,7 +183,7 @@ def cut_interval(run: Run, context: Context) -> Iterator[Violation]:
             "full",
             f"about {minutes(median)}",
             actual,
-            "log all of the run by one clock, and submit the log as it was written",
+            "log the whole run with one clock, and submit the log as it was written",
         )
 
 
@@ -215,8 +215,8 @@ def changes(run: Run, context: Context) -> Iterator[Violation]:
         )
         yield Violation(
             course.places[-half],
-            f"from {course.unit} {show(course.positions[-half])} on, the run is {factor:.3g} times "
-            f"{direction} than before; must keep one speed, or have a reason",
+            f"from {course.unit} {show(course.positions[-half])} on, the run is {factor:.3g} "
+            f"times {direction} than before; must keep its speed, or have a known reason",
             f"less than {CHANGE:g} times",
             round(factor, 3),
             "find out what changed, such as nodes, clocks or storage, and be ready to explain it",
@@ -272,11 +272,12 @@ def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
         expected = span * median / ratio
         yield Violation(
             index,
-            f"the interval up to this record takes {minutes(span)} by the clock, and about "
-            f"{minutes(expected)} by its throughput; must agree, as in the other intervals",
+            f"the interval up to this record takes {minutes(span)} by the clock, but about "
+            f"{minutes(expected)} according to its throughput; must agree with it, as in the "
+            "other intervals",
             f"about {minutes(expected)}",
             span,
-            "log all of the run by one clock, and submit the log as it was written",
+            "log the whole run with one clock, and submit the log as it was written",
         )
 
 

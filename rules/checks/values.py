@@ -83,7 +83,7 @@ def _odd(_: Run, record: Record) -> bool:
 
 @check(
     "log.not-a-number",
-    says="values that rules compare with are finite numbers",
+    says="values that rules compare are finite numbers",
     cites=f"{LIBRARY}, value",
     stated_by=StatedBy.PODIUM,
     bad=at(1, "eval_accuracy", float("nan"), samples_count=12_288),

@@ -6,15 +6,15 @@ FIXED = "the official verifier accepts any size; the policy requires the size of
 WHOLE = "the policy requires a whole number; the official verifier accepts any number"
 COUNTED = "the policy leaves the number free; a fraction of a step or of an epoch may be a mistake"
 SAMPLES = (
-    "values that the policy's table does not list are as in the reference, such as the data set"
+    "values that the policy's table does not list, such as the data set, are as in the reference"
 )
 UNITS = (
-    "values that the policy's table does not list are as in the reference, such as the data set, "
-    "which logs count in images or in batches"
+    "values that the policy's table does not list, such as the data set, are as in the "
+    "reference; logs count it in images or in batches"
 )
 TRAINED = (
-    "logs give the size of the data set or the trained samples; a run trains at least until its "
-    "first evaluation"
+    "logs give either the size of the data set or the number of trained samples; a run trains at "
+    "least until its first evaluation"
 )
 OPTIMIZER = "the official verifier ignores the name of the optimizer"
 OPEN_FREE = "the open division may change it; the policy fixes it for the closed division only"

@@ -47,7 +47,7 @@ V3_1 = V3_0.next(
         )
     ),
     amends={
-        "gpt3": Amend(init_minutes=30, why="the longer initialization was only for 3.0"),
+        "gpt3": Amend(init_minutes=30, why="only 3.0 allowed the longer initialization"),
         # Published logs count samples from this round on, still under epoch_num
         "unet3d": Amend(convergence=ConvergenceRules(unit="samples")),
     },

@@ -59,8 +59,8 @@ def test_what_a_corpus_without_code_cannot_tell_is_left_out(measured: Any) -> No
 
 def test_the_source_names_the_rounds(measured: Any) -> None:
     assert measured["source"] == (
-        "3 results of 3 published submissions, from training 4.1 to 5.0; by the policy profile, "
-        "notes included"
+        "3 results of 3 published submissions, from training 4.1 to 5.0, in the policy profile, "
+        "including notes"
     )
 
 

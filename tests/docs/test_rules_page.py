@@ -32,7 +32,7 @@ def weights(rule: str) -> tuple[set[str], str]:
 
 def of_policy(text: str) -> str:
     """The severity where only the policy rejects, of the sentence about a rule."""
-    less = re.search(r"(\w+) if only (?:the policy|one of the two texts) rejects", text)
+    less = re.search(r"(\w+) if only the policy (?:or only the verifier )?rejects", text)
     return less[1] if less else re.split(r"\W", text)[0]
 
 

@@ -82,7 +82,7 @@ BuiltOption = Annotated[
     typer.Option("--output", help="The store: a new folder, or a store to add to.", metavar="DIR"),
 ]
 SqlArgument = Annotated[
-    str, typer.Argument(help="One SELECT statement over its tables.", metavar="SQL")
+    str, typer.Argument(help="One SELECT statement over the tables of the store.", metavar="SQL")
 ]
 NameArgument = Annotated[
     str | None, typer.Argument(help="Query to print; default: list all names.", metavar="[NAME]")

@@ -38,7 +38,7 @@ ConfigOption = Annotated[
     str | None,
     typer.Option(
         "--config",
-        help="A rule file by its official name: training_5.1.0/common.yaml.",
+        help="Official name of a rule file: training_5.1.0/common.yaml.",
         metavar="FILE",
     ),
 ]

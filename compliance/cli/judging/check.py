@@ -85,7 +85,8 @@ EarlierOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--earlier",
-        help="Earlier tree to compare: resubmitted logs, borrowed settings, unfulfilled previews.",
+        help="Earlier tree to compare with: resubmitted logs, borrowed settings, unfulfilled "
+        "previews.",
         metavar="TREE",
     ),
 ]
@@ -133,7 +134,7 @@ def check(
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """Check logs against the rules of their round; report errors with place and fix.
+    """Check logs against the rules of their round; report errors with location and fix.
 
     Exit status: 0 no errors (warnings allowed), 1 at least one error, of the profile or of the
     official verifier, 2 nothing to check or bad arguments, 3 a fault in podium itself.

@@ -29,7 +29,7 @@ Logs = Annotated[
 ]
 OnceOption = Annotated[bool, typer.Option("--once", help="Print the status once and exit.")]
 FollowOption = Annotated[
-    bool, typer.Option("--follow", help="Keep watching when every run has stopped.")
+    bool, typer.Option("--follow", help="Keep watching after every run has stopped.")
 ]
 IntervalOption = Annotated[
     # Not 0: a loop that never sleeps would use a core of the run that it watches

@@ -26,7 +26,10 @@ EXAMPLES = examples(
 TreeArgument = Annotated[Path, typer.Argument(help="The submitter's folder.", metavar="TREE")]
 ArchiveArgument = Annotated[
     Path,
-    typer.Argument(help="*.tar.zst, *.tar.gz or *.tar; then .age or .enc.", metavar="ARCHIVE"),
+    typer.Argument(
+        help="Bundle to write: *.tar.zst, *.tar.gz or *.tar; with .age or .enc, encrypted.",
+        metavar="ARCHIVE",
+    ),
 ]
 RecipientOption = Annotated[
     list[str] | None,
@@ -37,7 +40,7 @@ CipherOption = Annotated[
     typer.Option(help="age, openssl, or legacy: the old script's format.", metavar="CIPHER"),
 ]
 IterationsOption = Annotated[
-    int | None, typer.Option(help="PBKDF2's iterations; default 600000.", min=1, metavar="N")
+    int | None, typer.Option(help="PBKDF2 iterations; default 600000.", min=1, metavar="N")
 ]
 ReplaceOption = Annotated[bool, typer.Option("--replace", help="Overwrite an existing bundle.")]
 

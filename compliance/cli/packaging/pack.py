@@ -50,7 +50,7 @@ Submitter = Annotated[str | None, _option("Submitting organization.", "NAME")]
 Suite = Annotated[Usage | None, _option("Suite.")]
 RoundName = Annotated[str | None, _option("Round, such as 5.1.", "ROUND")]
 DivisionName = Annotated[Division | None, _option("Division.")]
-Into = Annotated[Path | None, _option("Folder in which to make the submitter's folder.", "DIR")]
+Into = Annotated[Path | None, _option("Folder in which to create the submitter's folder.", "DIR")]
 Systems = Annotated[
     list[str] | None, _option("A system and its description (repeatable).", "NAME=FILE")
 ]
@@ -72,7 +72,8 @@ Replace = Annotated[
 ]
 Keep = Annotated[list[str] | None, _option("Path in the old tree to keep (repeatable).", "PATH")]
 Force = Annotated[
-    bool, _option("Keep a tree that the check rejects; the receipt records this.", None, "--force")
+    bool,
+    _option("Pack even if the check rejects the tree; the receipt records this.", None, "--force"),
 ]
 ReceiptFile = Annotated[Path | None, _option("Where to write the receipt.", "FILE")]
 ReceiptInTree = Annotated[

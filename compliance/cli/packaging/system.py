@@ -48,7 +48,7 @@ FromOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--from",
-        help="JSON of mlperf-sysinfo, log with :::SYSJSON, or description.",
+        help="Source of values: JSON of mlperf-sysinfo, a log with :::SYSJSON, or a description.",
         metavar="FILE",
     ),
 ]

@@ -49,7 +49,7 @@ IdentityOption = Annotated[
     typer.Option(help="File with an age or SSH secret key (repeatable).", metavar="FILE"),
 ]
 IterationsOption = Annotated[
-    int | None, typer.Option(help="PBKDF2's iterations, if not the default.", min=1, metavar="N")
+    int | None, typer.Option(help="PBKDF2 iterations, if not the default.", min=1, metavar="N")
 ]
 MostBytes = Annotated[
     int | None, typer.Option(help="Maximum bytes unpacked; default 64 GiB.", min=1, metavar="N")

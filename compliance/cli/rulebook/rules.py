@@ -42,15 +42,19 @@ DivisionOption = Annotated[
 ]
 ListedArgument = Annotated[
     str | None,
-    typer.Argument(help="Show its rules; default: list benchmarks.", metavar="[BENCHMARK]"),
+    typer.Argument(
+        help="Benchmark whose rules to list; default: list the benchmarks.", metavar="[BENCHMARK]"
+    ),
 ]
 KeysOption = Annotated[
     bool,
-    typer.Option("--keys", help="List the keys of its logs, with rules, or why a key is free."),
+    typer.Option(
+        "--keys", help="List the log keys of the benchmark: the rules of each, or why it is free."
+    ),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="List every rule of the round.")]
 RuleArgument = Annotated[
-    str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
+    str, typer.Argument(help="A rule's id, a glob of ids, or a key.", metavar="RULE-ID")
 ]
 PluginArgument = Annotated[
     str, typer.Argument(help="Plug-in listed by podium plugins.", metavar="PLUGIN")
@@ -73,7 +77,7 @@ PythonOption = Annotated[
     str | None,
     typer.Option(
         "--python",
-        help="Python that has mlperf-logging; default the Python of podium.",
+        help="Python that has mlperf-logging; default the one that runs podium.",
         metavar="FILE",
     ),
 ]
@@ -88,7 +92,7 @@ OneBenchmarkOption = Annotated[
 DraftOption = Annotated[
     Path | None,
     typer.Option(
-        "--draft", help="Write the changes of --round as a round's module.", metavar="FILE"
+        "--draft", help="Write a draft of the rules of --round to this file.", metavar="FILE"
     ),
 ]
 FolderOption = Annotated[

@@ -19,7 +19,7 @@ MeshOption = Annotated[
     str | None,
     typer.Option(
         "--mesh",
-        help="Rows and columns of processes, along which an all-reduce then sums in turn.",
+        help="Rows and columns of processes; an all-reduce sums along each in turn.",
         metavar="RxC",
     ),
 ]

@@ -89,7 +89,7 @@ StudyOption = Annotated[
     Study | None,
     typer.Option(
         "--study",
-        help="Compare 1 to --processes ranks, number types, eager and compiled, batches, devices.",
+        help="Compare numbers of ranks, number types, eager and compiled, batch sizes or devices.",
     ),
 ]
 LevelOption = Annotated[Level, typer.Option("--level", help="The deepest level to measure.")]
@@ -111,7 +111,7 @@ StepsOption = Annotated[
 UtilisationOption = Annotated[
     UtilizationMode,
     typer.Option(
-        "--utilisation", help="auto: whatever can be read; all: fail without the GPU's; none."
+        "--utilisation", help="auto: all that can be read; all: fail without GPU data; none."
     ),
 ]
 InLogOption = Annotated[
@@ -152,7 +152,7 @@ PlanFolderOption = Annotated[
 TracesArgument = Annotated[
     list[Path],
     typer.Argument(
-        help="Traces of torch.profiler, one of each rank, or folders with them.",
+        help="Traces of torch.profiler, one per rank, or their folders.",
         metavar="TRACE...",
         show_default=False,
     ),

@@ -110,7 +110,9 @@ RoundOption = Annotated[
 ]
 SeedOption = Annotated[
     int,
-    typer.Option("--seed", min=0, help="Seed of the first run, plus 1 per run.", metavar="N"),
+    typer.Option(
+        "--seed", min=0, help="Seed of the first run; each further run adds 1.", metavar="N"
+    ),
 ]
 RunsOption = Annotated[
     int, typer.Option("--runs", min=1, help="Independent runs, one log each.", metavar="N")
@@ -158,7 +160,7 @@ CheckpointOption = Annotated[
 ResumeOption = Annotated[
     bool, typer.Option("--resume", help="Resume from --checkpoint; the pause counts as run time.")
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")]
 
 
 def run(

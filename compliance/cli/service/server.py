@@ -69,7 +69,7 @@ class Tools:
         ] = None,
         format: Form = "text",  # noqa: A002 - likewise
     ) -> Answer:
-        """Check logs against the rules of their round; report errors with place and fix."""
+        """Check logs against the rules of their round; report errors with location and fix."""
         options = {"round": round, "usage": usage, "profile": profile, "select": select}
         return self._ask("check --quiet", options, self._below(path), format)
 

@@ -83,7 +83,8 @@ class HouseRuleConfig(_Model):
     )
     text: Text = Field(description="reason for the rule, which findings quote")
     severity: Severity = Field(
-        default=Severity.WARNING, description="severity of a finding; an error rejects"
+        default=Severity.WARNING,
+        description="severity of a finding; an error rejects the submission",
     )
     benchmark: Text | list[Text] = Field(
         default=[], description="benchmark or benchmarks of the rule; all by default"

@@ -19,8 +19,8 @@ MISPLACED = policy(
     help="move {pronoun} to {target}",
     cites=STRUCTURE,
     varies="a warning for logs where no result of the system lacks runs, and for folders next to "
-    "strong and weak that contain no folder; if they contain one, both texts reject it, because "
-    "the official verifier crashes on it",
+    "strong and weak that contain no folder; if they contain one, both policy and verifier "
+    "reject it, because the official verifier crashes on it",
     bad=(rename(f"{RESULT}/result_2.txt", "results/ex_n8/result_2.txt"),),
 )
 # The official verifier only warns of such a folder, skips it, and accepts the package
@@ -62,7 +62,8 @@ MISNAMED_LOG = policy(
 )
 UNKNOWN_FOLDER = note(
     "tree.unknown-folder",
-    says="a submission has systems, benchmarks and results, and optionally code and documentation",
+    says="a submission has the folders systems, benchmarks and results, and optionally code and "
+    "documentation",
     why="reviewers do not look into other folders",
     message="{name} is not a folder of a submission",
     help="{advice}a submission has {folders}: move it to one of them, or remove it",

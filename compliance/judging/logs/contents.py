@@ -15,8 +15,8 @@ _FORMATS = {
 
 _OTHER_FILES = {
     b"version https://git-lfs.": "it is a pointer of Git LFS; fetch the log with git lfs pull",
-    b"<!doctype html": "it is an HTML page, perhaps of a failed download",
-    b"<html": "it is an HTML page, perhaps of a failed download",
+    b"<!doctype html": "it is an HTML page, perhaps from a failed download",
+    b"<html": "it is an HTML page, perhaps from a failed download",
 }
 """The content of files that are not logs, by their first bytes in lower case."""
 

@@ -94,7 +94,7 @@ BAD_TIME = both(
 )
 TEXT_AFTER_RECORD = both(
     "log.text-after-record",
-    says="a line ends at the end of its record",
+    says="nothing follows a record on its line",
     why="the official verifier rejects the whole line, so the record counts as not logged; the "
     "usual cause is a progress bar that is written to the same stream",
     message="{problem}",
@@ -130,7 +130,7 @@ COLOR_CODES = both(
     help="remove the codes: sed 's/\\x1b\\[[0-9;]*[A-Za-z]//g' FILE, and log without colors",
     cites=LOGGING,
     actual="excerpt",
-    varies="an error of podium only where the codes are in the token, because the official "
+    varies="stated by podium only where the codes are in the token, because the official "
     "verifier does not see such lines",
     bad=(append(_LOG, f"{_LINE}\x1b[0m"),),
     good=(append(_LOG, f"\x1b[32m{_LINE}"),),
@@ -168,8 +168,8 @@ CUT_OUT = own(
     "log.cut-out",
     Severity.ERROR,
     says="no part of a log is omitted",
-    why="tools that show or collect logs shorten them, and leave a mark such as `[truncated]` in "
-    "place of the missing lines",
+    why="some tools that show or collect logs shorten them, and leave a mark such as "
+    "`[truncated]` in place of the missing lines",
     message="{problem}",
     help="copy the complete log from the file that the run wrote",
     cites=f"{OWN}, Files",
@@ -345,9 +345,9 @@ CRASHED = own(
     Severity.ERROR,
     Severity.ERROR,
     says="podium does not fail on a file",
-    why="an error of podium must not hide other findings: the rest of the report is still printed, "
-    "and the exit status is 3",
-    message="podium itself failed on this: {error} ({where})",
+    why="a fault in podium must not hide other findings: the rest of the report is still "
+    "printed, and the exit status is 3",
+    message="podium itself failed here: {error} ({where})",
     help="report this error, with the file if you may share it",
     cites=f"{OWN}, Own faults",
     bad="a rule of podium divides by zero on a log",

@@ -116,7 +116,7 @@ def _try_all(parts: Parts, job: tuple[str, str]) -> Answered:
 
 def _problems(check: Check, rules: Round) -> Iterator[str]:
     if check.says.endswith("."):
-        yield "`says` ends with a full stop; expected a clause without one"
+        yield "`says` ends with a period; expected a clause without one"
     if not check.why:
         yield "the function has no docstring; expected the reason for the rule"
     if not check.cites:

@@ -114,7 +114,7 @@ def official_findings(official: Official, display: Shown) -> Iterator[Finding]:
             kind=kind,
             count=miscount.files,
             usual=miscount.usual,
-            detail=f"; the official verifier blames {miscount.blamed} for this" if blames else "",
+            detail=f"; the official verifier reports this for {miscount.blamed}" if blames else "",
         )
 
 

@@ -25,7 +25,7 @@ NO_RUN_FOLDER = both(
 
 NUMBERING = both(
     "power.numbering",
-    says="the files of a run are numbered from 0 without gaps",
+    says="the power logs of a run are numbered from 0 without gaps",
     why="a gap means that a node or a switch was not measured",
     message="{kind} files are not numbered from 0 without gaps{numbers}",
     help="rename the files",
@@ -235,7 +235,7 @@ MEASUREMENT_TYPE = policy(
 MARKERS = policy(
     "power.markers",
     says="one mark begins the measurement and one ends it",
-    why="without marks it is not known which time the readings cover",
+    why="without marks, the time that the readings cover is unknown",
     message="the marks do not enclose the readings: {problem}",
     help="log one start before the first reading and one stop after the last",
     expected="one start, one stop",
@@ -262,7 +262,7 @@ COVERAGE = policy(
     "power.coverage",
     says="readings cover the whole timed part",
     why="the policy counts the energy from run_start to run_stop",
-    message="the measurement {missed}; expected to cover the timed part",
+    message="the measurement {missed}; expected it to cover the timed part",
     help="start measuring before the run",
     expected="from run_start to run_stop",
     cites=f"{_RULES}, Measure max(a run, 60 power samples)",
@@ -289,7 +289,7 @@ CADENCE = policy(
 TOO_FEW_READINGS = policy(
     "power.too-few-readings",
     says="a run has at least 60 readings",
-    why="a mean over few readings says little",
+    why="a mean over few readings is unreliable",
     message="the timed part has {count} readings; expected at least {fewest}",
     help="lengthen the training loop, or read the meter more often",
     expected="{fewest} readings",
@@ -313,8 +313,8 @@ TOO_EARLY = note(
 
 UNORDERED = note(
     "power.unordered",
-    says="readings are in order of time",
-    why="sums use neighbors in time, so readings are sorted first",
+    says="readings are in chronological order",
+    why="the energy is summed over consecutive readings, so podium sorts them first",
     message="a reading is older than the one before it",
     help="write each reading when it is taken",
     cites=f"{_RULES}, Scoring",

@@ -55,7 +55,7 @@ CONTROL_CHARACTER = own(
 )
 WINDOWS_NAME = own(
     "repo.windows-name",
-    says="Windows accepts every name",
+    says="every name is valid on Windows",
     why=_NAMES,
     message="Windows rejects the name: {reason}",
     help=_RENAME,
@@ -199,11 +199,12 @@ ESCAPING_LINK = own(
 LINK_FROM_ELSEWHERE = verifier(
     "repo.link-from-elsewhere",
     in_verifier=None,
-    says="a link can also be followed from the current folder",
-    why="the official checker follows links from the folder in which it is started, and may report "
-    "them as broken",
-    message="the official checker follows the link from the folder in which it is started, so it "
-    "may report a broken link",
+    says="the target of a link also exists relative to the folder in which the official checker "
+    "is started",
+    why="the official checker resolves links relative to that folder, not to the folder of the "
+    "link, and may report them as broken",
+    message="the official checker resolves the link relative to the folder in which it is "
+    "started, so it may report a broken link",
     help=_INSTEAD,
     bad=(link("benchmarks/link", _README.removeprefix("benchmarks/")),),
     good=(rename(_README, "benchmarks/llama31_405b/README.txt"),),

@@ -203,7 +203,10 @@ class _Judge(msgspec.Struct):
         if not self.quirks.counts_all_runs and len(values) < needed_runs:
             message = f"{there_are(len(values), 'run')}; a result needs {needed_runs}"
         if not trimmed(values, self.drop):
-            return self._ends("fail", f"no run is left of {len(values)} after dropping the ends")
+            return self._ends(
+                "fail",
+                f"none of {len(values)} runs is left after the fastest and slowest are dropped",
+            )
         submission = self.known.way.mean(values, self.drop)
         # Training rules, v5.0: 405B may converge one evaluation early; the official verifier
         # allows that in every round since

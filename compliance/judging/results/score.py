@@ -112,7 +112,10 @@ def _score(
     if failed > dropped:
         problems.append(f"{failed} of {len(times)} runs failed; at most {dropped} may")
     elif math.isnan(mean):
-        problems.append(f"{len(times)} runs leave none after {dropped} at each end are dropped")
+        problems.append(
+            f"none of {len(times)} runs is left after the {dropped} fastest and {dropped} slowest "
+            "are dropped"
+        )
     minutes = mean if math.isfinite(mean) else None
     return Score(minutes, (), needed_runs, dropped, factor, tuple(problems))
 
@@ -205,7 +208,10 @@ def score_throughput(
     if len(scales) > 1:
         problems.append("the instances have different scales")
     if total_scale is not None and scale and not scale <= total_scale <= len(runs) * scale:
-        problems.append(f"the system's scale {total_scale:.15g} must be between S and M * S")
+        problems.append(
+            f"the system's scale {total_scale:.15g} must be at least that of one instance (S) and "
+            "at most that of all instances (M * S)"
+        )
     starts = [run.start_ms for run in runs if run.start_ms is not None]
     stops = [run.stop_ms for run in runs if run.stop_ms is not None]
     all_minutes = (max(stops) - min(starts)) / MINUTE_MS if starts and stops else None

@@ -45,7 +45,9 @@ NO_README = policy(
 )
 THIN_README = policy(
     "code.thin-readme",
-    says="the README has the run command, the source of the dataset, and of the starting weights",
+    says=(
+        "the README states the run command and the sources of the dataset and the starting weights"
+    ),
     why="the runs cannot be repeated without them",
     message="the README of {benchmark} does not say {missing}",
     help="add it to {readme}",
@@ -84,8 +86,8 @@ NO_SCRIPT = policy(
 )
 NO_CONFIG = policy(
     "code.no-config",
-    says="the file that config_filename names is part of the code",
-    why="it has the settings of the run",
+    says="the submitted code contains the file that config_filename names",
+    why="this file contains the settings of the run",
     message="config_filename is {config}; no file in the submitted code has that name",
     help="add the configuration under benchmarks/{benchmark}/",
     cites=INSPECTION,
@@ -114,7 +116,7 @@ SOURCE_TOO_SHORT = policy(
 SEED_LINE = note(
     "seeds.source-line",
     says="the source line that logs a seed mentions it",
-    why="reviewers follow the seed from this line to its use",
+    why="reviewers trace the seed from this line to the code that uses it",
     message="the seed was logged at line {lineno} of {file}; in the submitted code, no line near "
     "it mentions a seed",
     help="log the seed where the random generators are seeded, or submit the code that ran",

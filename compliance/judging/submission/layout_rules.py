@@ -60,9 +60,10 @@ NO_RESULTS_OF_SYSTEM = policy(
 NO_SYSTEMS = policy(
     "tree.no-systems",
     Severity.ERROR,
-    says="a folder with results also has systems",
-    why="without system descriptions a folder is not a submission: its logs are checked, but not "
-    "the number of runs, their seeds or their combined result; the official verifier crashes on it",
+    says="a folder that contains results also contains systems",
+    why="a folder without system descriptions is not a submission: its logs are checked, but "
+    "their number, their seeds and their combined result are not; the official verifier "
+    "crashes on it",
     message="the folder has results but no systems; its logs are checked one by one, not as a "
     "submission",
     help="describe each system in systems/<system>.json: podium doctor shows how",
@@ -73,7 +74,7 @@ NO_SYSTEMS = policy(
 
 NESTED = both(
     "tree.nested-submission",
-    says="a submission is directly in the folder of its round",
+    says="the folder of a submission is directly in the folder of its round",
     why="the official verifier is started for each folder in a round's folder; in a folder that "
     "only contains another folder it finds no results and crashes",
     message="the submission is in {folder}; expected its results and systems in {above}",

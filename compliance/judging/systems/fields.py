@@ -78,7 +78,7 @@ _COUNT = FieldKind.COUNT
 
 # `official=False` marks keys that the verifier never requires, although the policy may
 _TABLE = (
-    Field("submitter", "organization that submits", OLD, example="Example Labs", crashes=True),
+    Field("submitter", "submitting organization", OLD, example="Example Labs", crashes=True),
     Field("division", "closed or open", OLD, FieldKind.DIVISION, "closed"),
     Field("status", "availability of the system", OLD, FieldKind.STATUS, "Available on-premise"),
     Field(
@@ -96,8 +96,8 @@ _TABLE = (
     Field("host_processors_per_node", "processors in a node", OLD, _COUNT, "2", least=1),
     Field("host_processor_model_name", "processor", OLD, example="CPU 9", crashes=True),
     Field(CORES, "cores of one processor", None, _COUNT, "64", crashes=True),
-    Field(VCPUS, "virtual processors, where cores are not known", None, _COUNT, "128"),
-    Field("host_processor_frequency", "clock of the processor", example="2000MHz"),
+    Field(VCPUS, "virtual processors, if the number of cores is unknown", None, _COUNT, "128"),
+    Field("host_processor_frequency", "clock rate of the processor", example="2000MHz"),
     Field("host_processor_caches", "caches of the processor", example="L3: 256 MB"),
     Field("host_processor_interconnect", "link between processors", example="UPI"),
     Field("host_memory_capacity", "memory of a node", OLD, example="384GB"),
@@ -111,9 +111,9 @@ _TABLE = (
     Field("accelerators_per_node", "accelerators in a node", OLD, _COUNT, "8", crashes=True),
     Field("accelerator_model_name", "accelerator", OLD, example="ACC-100", crashes=True),
     _late("accelerator_host_interconnect", "link from host to accelerator", "PCIe 5.0 x16"),
-    Field("accelerator_frequency", "clock of the accelerator", example="1230MHz"),
+    Field("accelerator_frequency", "clock rate of the accelerator", example="1230MHz"),
     # The hyphen is in the submission rules' own table
-    Field("accelerator_on-chip_memories", "memories on the chip", example="L1: 32 KB"),
+    Field("accelerator_on-chip_memories", "on-chip memories", example="L1: 32 KB"),
     Field(
         "accelerator_memory_configuration",
         "kind of accelerator memory",
@@ -123,7 +123,11 @@ _TABLE = (
     ),
     Field("accelerator_memory_capacity", "memory of one accelerator", OLD, example="80 GB"),
     _late("accelerator_interconnect", "link between accelerators", "18x 25GT/s"),
-    Field("accelerator_interconnect_topology", "topology of that link", example="mesh"),
+    Field(
+        "accelerator_interconnect_topology",
+        "topology of the links between accelerators",
+        example="mesh",
+    ),
     _late("cooling", "cooling", "Liquid"),
     Field("hw_notes", "notes on the hardware"),
     Field("framework", "framework and its version", OLD, example="PyTorch 2.6", crashes=True),

@@ -126,8 +126,8 @@ PLACEHOLDER = policy(
 
 UNFILLED = note(
     "system.unfilled",
-    says="no field has a text that means the value was not found",
-    why="generators write such texts if they find nothing; N/A says that a field does not apply",
+    says="no field states that its value was not found",
+    why="generators write this if they find no value; N/A means that a field does not apply",
     message="`{field}` is {value!r}: the value was not filled in",
     help="fill in the {meaning}, or write N/A if it does not apply",
     cites=CITES,
@@ -228,7 +228,7 @@ VERIFIER_CRASH = verifier(
 SCHEMA = policy(
     "system.schema",
     says="a description matches the JSON Schema of its round",
-    why="values that pass every single rule may still not fit together",
+    why="values that obey each rule may still contradict each other",
     message="{subject} does not match the round's schema ({keyword})",
     help="compare it with `podium system schema`",
     cites=CITES,

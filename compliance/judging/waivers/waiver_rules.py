@@ -24,7 +24,7 @@ def _waiver(rule: str, expiry: str) -> str:
 IN_FORCE = both(
     "params.in-force",
     Severity.NOTE,
-    says="a bypass flag applies",
+    says="bypass flags that apply are reported",
     why=_VISIBLE,
     message="{flag} applies to {scope}: {effect}",
     help="remove it where it is not needed",
@@ -33,7 +33,7 @@ IN_FORCE = both(
 )
 UNKNOWN_FLAG = policy(
     "params.unknown-flag",
-    says="every flag is known",
+    says="every line of a flag file is a known flag",
     why=_VISIBLE,
     message="unknown flag {flag!r}; {advice}",
     help="write one flag per line",

@@ -49,7 +49,7 @@ def _counts(profile: Mapping[str, Any]) -> Iterator[tuple[Any, str, str]]:
     """The key figures of a profile as (number, unit, class)."""
     bare = next((level for level in profile["levels"] if level["level"] == "bare"), None)
     if bare is not None:
-        yield bare["step_ms"], "ms per step, unmeasured", ""
+        yield bare["step_ms"], "ms per step, not instrumented", ""
         yield bare["steps"], "steps", ""
     yield profile["ranks"], "rank" if profile["ranks"] == 1 else "ranks", ""
     if profile["operators"]:

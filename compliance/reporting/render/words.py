@@ -35,7 +35,7 @@ _KINDS = {
     "power": ("power file", "power files"),
     "other": ("other file", "other files"),
 }
-_EXCUSES = (("Waived in review", False), ("Of runs that are dropped as the slowest", True))
+_EXCUSES = (("Waived in review", False), ("In runs that are dropped as the slowest", True))
 STATED = {
     "policy": "policy only; the official verifier does not check it",
     "verifier": "official verifier only",

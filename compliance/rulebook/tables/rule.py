@@ -154,9 +154,9 @@ def _end_rule(rules: Round, table: Table, end: WholeLogRule) -> Rule:
 
 
 def _where_texts_differ(policy: Severity, verifier: Severity) -> str:
-    """The severity of a finding in the policy profile if only one of the two texts rejects."""
+    """The severity in the policy profile if only one of policy and verifier rejects."""
     if policy is verifier:
-        return f"error, or {policy} if only one of the two texts rejects"
+        return f"error, or {policy} if only the policy or only the verifier rejects"
     severities = {"the policy": policy, "the official verifier": verifier}
     parts = [f"{weight} if only {text} rejects" for text, weight in severities.items()]
     return "error; " + ", ".join(part for part in parts if not part.startswith("error"))

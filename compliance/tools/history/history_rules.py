@@ -34,7 +34,10 @@ RESUBMITTED = note(
 SHIFTED_LOG = policy(
     "earlier.shifted-log",
     says="a resubmitted log is unchanged",
-    why="a log with the evaluations of an old one at other times is an old log made to look new",
+    why=(
+        "a log that repeats the evaluations of an old log at other times is an old log made to "
+        "look new"
+    ),
     message="this log is {before} ({title}) with every time shifted; a resubmitted log must be "
     "unchanged",
     help="submit the log of another run, or the earlier one unchanged",
@@ -58,8 +61,8 @@ OTHER_SUBMITTER = policy(
 SYSTEM_CHANGED = policy(
     "earlier.system-changed",
     Severity.ERROR,
-    says="the description of the system of resubmitted logs is unchanged",
-    why="the logs are from the system as it was then",
+    says="the system description of resubmitted logs is unchanged",
+    why="the logs were made on the system as it was then",
     message="{fields} changed since {then}; must be the same because logs of {title} are "
     "resubmitted",
     help="submit the earlier description unchanged, or new runs",
@@ -70,7 +73,7 @@ SYSTEM_CHANGED = policy(
 
 SYSTEM_UNKNOWN = note(
     "earlier.system-unknown",
-    says="the earlier tree describes the system of resubmitted logs",
+    says="the earlier tree has the system description of resubmitted logs",
     why="without it the two descriptions cannot be compared",
     message="logs of {title} are resubmitted, but the earlier tree has no description of their "
     "system to compare {system} with",
@@ -82,13 +85,15 @@ SYSTEM_UNKNOWN = note(
 
 GROUP = note(
     "borrowing.group",
-    says="settings that changed in review all equal those of another submitter's result",
+    says="all settings that changed in review match another submitter's result",
     why=_BORROWED,
-    message="{changed} changed since the first submission ({first}); all settings except batch "
-    "sizes equal those of {lender}",
+    message=(
+        "{changed} changed since the first submission ({first}); all settings except batch sizes "
+        "match {lender}"
+    ),
     help="declare the borrowed settings by the Monday of the third week of the review",
     cites=_BORROWING,
-    bad="in review every setting is changed to that of Bmce's result",
+    bad="in review every setting is changed to the value in Bmce's result",
     good=_SAME_SETTINGS,
 )
 
@@ -98,8 +103,10 @@ NOT_A_GROUP = policy(
     "result",
     why=_BORROWED,
     message="{changed} changed since the first submission ({first}); {problem}",
-    help="use all settings of one result of another submitter except batch sizes, or show that the "
-    "result converges worse with them than the lender's",
+    help=(
+        "use all settings except batch sizes of one result of another submitter, or show that "
+        "your result converges worse with them than the lender's"
+    ),
     cites=_BORROWING,
     bad="in review the learning rate is changed to a value that no other result has",
     good=_SAME_SETTINGS,
@@ -122,8 +129,10 @@ BORROWER_CHANGED = policy(
     "borrowing.system-changed",
     says="borrowed settings run on the same system, software and configuration",
     why=_BORROWED,
-    message="{fields} changed since the description submitted first, and so did the settings of "
-    "{benchmark}; must be the same system",
+    message=(
+        "{fields} changed since the description submitted first, and so did the settings of "
+        "{benchmark}; expected the same system"
+    ),
     help="run the borrowed settings on the unchanged system",
     cites=_BORROWING,
     bad="in review the settings change, and the description of the system names another framework",
@@ -132,8 +141,10 @@ BORROWER_CHANGED = policy(
 
 SCALE_CHANGED = policy(
     "borrowing.scale-changed",
-    says="of the entries of a system for a benchmark, only the largest changes its scale in "
-    "review, and only to a larger or a faster one",
+    says=(
+        "in review, only the largest entry of a system for a benchmark changes its scale, and "
+        "only to a larger or faster one"
+    ),
     why=_BORROWED,
     message="the settings changed, and the scale is {now} instead of {then} in the first "
     "submission ({first}); {problem}",
@@ -141,14 +152,15 @@ SCALE_CHANGED = policy(
     expected="{then}",
     actual="now",
     cites=_BORROWING,
-    bad="Acme has bert on 8 and on 16 nodes; in review the first runs on 12, with other settings",
+    bad="Acme ran bert on 8 and on 16 nodes; in review the first runs on 12, with other settings",
     good="in review the second runs on 32, a scale that Acme has submitted with resnet",
 )
 
 UNPROVEN_SCALE = policy(
     "borrowing.unproven-scale",
-    says="borrowed settings do not run at a larger scale than the first submission had on the "
-    "system",
+    says=(
+        "borrowed settings do not run at a larger scale than the system had in the first submission"
+    ),
     why="the logs that were submitted in time prove the scale of a system",
     message="the settings changed, and the scale is {now}; expected at most {proven}, the largest "
     "that the first submission proves on this system ({where})",
@@ -167,8 +179,10 @@ NOT_FOLLOWED = policy(
     says="a system that was previewed is submitted as available",
     why=_PREVIEWED,
     message="{system} was previewed in {title} ({path_then}), but {problem}",
-    help="submit the system as available, at the smallest and the largest scale previewed, or "
-    "inform the committee why it is not",
+    help=(
+        "submit the system as available, at the smallest and the largest scale previewed, or "
+        "explain to the committee why it is not available"
+    ),
     cites=_PREVIEWS,
     bad="a system is a Preview in training 5.0 and in 5.1",
     good="a system is a Preview in training 5.0 and available in 5.1, as fast as before",
@@ -176,7 +190,7 @@ NOT_FOLLOWED = policy(
 
 NOT_COMPARABLE = note(
     "preview.not-comparable",
-    says="the round has one of the benchmarks that a system was previewed with",
+    says="the round has at least one benchmark with which a system was previewed",
     why=_PREVIEWED,
     message="{system} was previewed in {title} ({path_then}) with {names}, which {now} cannot be "
     "compared with",
@@ -189,8 +203,10 @@ NOT_COMPARABLE = note(
 
 SLOWER = policy(
     "preview.slower",
-    says="an available system takes at most 2 % longer than its Preview; if the energy of both was "
-    "measured, it takes at most 2 % more energy instead",
+    says=(
+        "an available system takes at most 2 % longer than its Preview; if the energy of both "
+        "was measured, it uses at most 2 % more energy instead"
+    ),
     why=_PREVIEWED,
     message="{now}; its preview in {title} took {then} ({path_then}): {lost:.1%} more {what}; "
     "expected at most {most:.0%} more",

@@ -117,8 +117,7 @@ def _left_out(scored: ScoredResult) -> str:
     selection = (
         "the first to converge count"
         if result.rules.benchmark(result.place.benchmark).first_converging
-        else f"of the windows of {len(used)} consecutive launches the one with the median score "
-        "counts"
+        else f"the window of {len(used)} consecutive launches with the median score counts"
     )
     return (
         f"{len(runs)} runs, {len(used)} needed: {selection} ({join_limited(used, 12)}); "

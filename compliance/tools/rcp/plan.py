@@ -227,7 +227,7 @@ def _due_lines(planned: Plan, width: int) -> list[str]:
     deadline = f" of {planned.deadline}" if due else " (set `deadline` in podium.toml for the date)"
     text = (
         f"New reference points are due {date_text}{days} days before the deadline{deadline}. "
-        "Evidence for an appeal comes with the submission."
+        "Submit evidence for an appeal with the submission."
     )
     return ["", *wrap(text, width)]
 
@@ -257,7 +257,7 @@ def _progress_lines(planned: Plan, progress: Progress, unit: str, width: int) ->
     elif progress.outlook == "impossible":
         lines += wrap("The test fails whatever the other runs do: repeat the set of runs.", width)
     elif progress.outlook == "certain":
-        lines += wrap("The test passes whenever the other runs converge.", width)
+        lines += wrap("The test passes if the other runs converge.", width)
     else:
         assert progress.least is not None
         lines += wrap(

@@ -69,7 +69,7 @@ def _as_text(
     title = f"{benchmark} in {rules.title}: {len(points)} reference convergence points, in {unit}"
     lines = [*wrap(clean(title), width), ""]
     if not points:
-        return "\n".join([*lines[:1], "A closed result cannot be compared with anything.", ""])
+        return "\n".join([*lines[:1], "The convergence of a closed result cannot be tested.", ""])
     heads = ("batch size", "runs", "mean", "deviation", "minimum", "speedup", "used by")
     rows = [
         (

@@ -290,5 +290,5 @@ def _allowed(now: ResultEntry, lender: str, rules: tuple[str, str]) -> str:
     if not round_rules.package.borrowing or not round_rules.benchmark(now.benchmark).borrowable:
         return "the rules of this round do not allow borrowed settings for this benchmark"
     if lender:
-        return f"all settings except batch sizes equal those of {lender}: borrowed as a group"
+        return f"all settings except batch sizes match {lender}: borrowed as a group"
     return "no result submitted first has all these settings: the change needs evidence"

@@ -103,7 +103,9 @@ class SpeedEntry(msgspec.Struct, frozen=True, kw_only=True):
     z: Annotated[
         float | None, msgspec.Meta(description="robust z of its logarithm; null with few peers")
     ] = None
-    times: Annotated[float | None, msgspec.Meta(description="times the median of all")] = None
+    times: Annotated[
+        float | None, msgspec.Meta(description="multiple of the median of all results")
+    ] = None
     peers: int = 0
 
 

@@ -105,7 +105,7 @@ TOO_SLOW = own(
     "same number of {accelerator} is {times:.2f} times as fast (robust z = {z:.1f})",
     help="ask for the reason, and whether the description matches the system",
     cites=_PLAUSIBLE,
-    bad="one of six results on an accelerator trains 2.5 times slower than the others",
+    bad="one of six results on an accelerator takes 2.5 times as long as the others",
     good="all six are within a fifth of their median",
 )
 OUTLIER_RUN = own(

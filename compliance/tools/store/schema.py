@@ -129,7 +129,11 @@ RESULTS = Table(
         *_WHOSE,
         Column("model", "word", "the name of the benchmark that all rounds share"),
         Column("comparable_from", "word", "first comparable round in MLCommons' table"),
-        Column("comparable_to", "word", "the last one; the round itself without another"),
+        Column(
+            "comparable_to",
+            "word",
+            "last comparable round; the round itself if none other is comparable",
+        ),
         Column("system_name", "word", "the system's name in its description, else in the logs"),
         Column("category", "word", "availability, such as `Available cloud` or `Preview`"),
         Column("category_as_written", "word", "the same as spelled in the description or the logs"),

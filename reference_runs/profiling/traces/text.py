@@ -44,7 +44,7 @@ def traces_text(report: TraceReport) -> str:
     lines += ["", *rank_lines("time per step (ms)", shown, [rank.parts for rank in shown])]
     lines += [_row("step", [rank.step_ms for rank in shown])]
     lines += ["", *rank_lines("idle time by cause (ms)", shown, [rank.idle for rank in shown])]
-    title = f"critical path of rank {first.rank} (ms per step): other work delays nothing"
+    title = f"critical path of rank {first.rank} (ms per step): work outside it causes no delay"
     lines += ["", *path_lines(title, first.critical, first.path)]
     if report.collectives:
         lines += ["", *collective_lines(report.collectives)]

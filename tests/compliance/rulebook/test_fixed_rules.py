@@ -112,7 +112,7 @@ def test_a_rule_has_an_example_and_texts(rule: FixedRule) -> None:
     )
     for name in ("says", "why", "message", "help"):
         assert getattr(rule, name), f"{rule.id} has no `{name}`"
-    assert not rule.says.endswith("."), f"`says` of {rule.id} ends in a full stop"
+    assert not rule.says.endswith("."), f"`says` of {rule.id} ends with a period"
     assert rule.says[:1].islower() or rule.says.split()[0] in ("HPC", "Windows"), (
         f"`says` of {rule.id} begins with a capital letter"
     )

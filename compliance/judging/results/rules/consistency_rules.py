@@ -55,8 +55,8 @@ MIXED_SETTINGS = policy(
 OTHER_CODE = note(
     "result.other-code",
     says="the runs of a result log their settings at the same lines of the same source files",
-    why="other lines mean another version of the code, and other files perhaps another framework, "
-    "but all results of a set must use one",
+    why="different lines mean a different version of the code, and different files may mean a "
+    "different framework; all results of a set must use the same framework",
     message="{count} of {total} settings are logged at other lines than in {most}: "
     "{setting} at {here}, there at {there}{alike}; expected one version of the code",
     help="find out what changed between the runs; if it matters, repeat them with one version",

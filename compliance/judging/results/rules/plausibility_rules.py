@@ -77,7 +77,7 @@ CHECKPOINTS_LEFT_OUT = policy(
 NOT_SPREAD = policy(
     "result.batch-not-spread",
     says="the global batch divides evenly among the accelerators of the system",
-    why="a device batch that does not match the system was not used, or not on this system",
+    why="a device batch that does not match the system was not used on it",
     message="global_batch_size {batch} is {width:g} times {product}, but the system has "
     "{accelerators} accelerators; expected an equal number, or one that divides it evenly",
     help="correct the logged value, or the number of accelerators in the system description",

@@ -70,12 +70,13 @@ TOO_MANY_RUNS = verifier(
     cites=f"{official('result')}; {RUNS}",
     expected="{needed}",
     actual="given",
-    varies="an error stated by both texts in rounds whose policy does not score a window of runs",
+    varies="an error stated by both policy and verifier in rounds whose policy does not score a "
+    "window of runs",
     bad="a fourth log in a result of llama31_405b, which needs three",
 )
 TOO_MANY_FAILED_RUNS = both(
     "result.too-many-failed-runs",
-    says="at most one run of a result fails (four runs of unet3d)",
+    says="at most one run of a result fails (four runs for unet3d)",
     why="a run that fails counts as the slowest, and the number of dropped slowest runs is limited",
     message="{failed} of {given} runs fail; at most {allowed} may",
     help="fix the findings of the logs, or repeat the runs that did not converge",
@@ -97,7 +98,7 @@ TOO_MANY_FAILED_RUNS = both(
 NOT_CONVERGED = policy(
     "result.not-converged",
     Severity.ERROR,
-    says="at most one run of a result ends without success (four runs of unet3d)",
+    says="at most one run of a result ends without success (four runs for unet3d)",
     why="a run that does not reach its target counts as the slowest, even with a valid log",
     message="{lacking} of {given} runs fail or end without success ({names}); at most {allowed} "
     "may",
@@ -124,7 +125,7 @@ COMPRESSED_LOG = both(
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
     Severity.ERROR,
-    says="a run that is dropped as the slowest violates no rule, but did not converge",
+    says="a run that is dropped as the slowest did not converge, but violates no other rule",
     why="runs may fail to converge; a run that violates rules is not a run of the result",
     message="this log has violations other than missing the target; only a run that did not "
     "converge may be dropped as the slowest",
@@ -162,8 +163,8 @@ EVALUATIONS_LEFT_OUT = policy(
 )
 INVALID_LOG_NAME = policy(
     "result.invalid-log-name",
-    says="logs are named result_<i>.txt with a number",
-    why="not every tool accepts other names as runs",
+    says="logs are named result_<i>.txt, where <i> is a number",
+    why="some tools do not recognize logs with other names",
     message="the log is named {name}; expected result_<i>.txt with a number{more}",
     help="number the runs from 0 (podium fix does it)",
     cites=LAYOUT,
@@ -174,7 +175,7 @@ INVALID_LOG_NAME = policy(
 NUMBERING = own(
     "result.numbering",
     says="the runs of a result are numbered without gaps, from 0 or from 1",
-    why="a gap suggests that a run is missing, but runs may not be selected by their times",
+    why="a gap suggests that a run was left out, and runs may not be selected by their times",
     message="runs are numbered {numbers}; expected no gaps, from 0 or from 1",
     help="add the missing runs, or number from 0 if none is missing (podium fix does it)",
     cites=f"{OWN}, Names",
@@ -229,8 +230,9 @@ RCP_FAILED = both(
     expected="{lowest}",
     actual="submission",
     cites="training rules, Reference Convergence Points (RCPs)",
-    varies="stated by only one text where the other's arithmetic passes the result; a warning of "
-    "the policy where scaling.json brings the result to the reference's mean",
+    varies="stated by only the policy or only the verifier where the other's arithmetic passes "
+    "the result; a warning of the policy where scaling.json brings the result to the reference's "
+    "mean",
     bad="every run reaches the target at half the samples that the reference points need",
     follows=(
         *WITHOUT_A_RUN,
@@ -247,14 +249,15 @@ RCP_FAILED = both(
 RCP_MISSING = both(
     "rcp.missing",
     says="a closed result's batch size is within the range of the reference convergence points",
-    why="there is nothing to compare a result at another batch size with",
+    why="a result at another batch size cannot be compared with any point",
     message="{reason}",
     help="see `podium rcp check` for the arithmetic",
     expected="{lowest}",
     actual="submission",
     cites="training rules, Reference Convergence Points (RCPs)",
-    varies="stated by only one text where the other's arithmetic passes the result; a warning of "
-    "the policy where scaling.json brings the result to the reference's mean",
+    varies="stated by only the policy or only the verifier where the other's arithmetic passes "
+    "the result; a warning of the policy where scaling.json brings the result to the reference's "
+    "mean",
     bad="every run has a batch size above the largest reference point",
     follows=(
         Follows("result.other-benchmark", Reach.RESULT),

@@ -125,7 +125,7 @@ SHARED = policy(
 SOURCE = policy(
     "seeds.source",
     says="a seed is logged by a source file of the submission",
-    why="reviewers follow it to its use",
+    why="reviewers trace it to the code that uses it",
     message="the seed was logged in {file}{problem}",
     help="submit the code that ran, and log the seed in it",
     cites=CITES,
@@ -154,7 +154,7 @@ RUN_INDEX = note(
 )
 UNREADABLE_LOG = verifier(
     "seeds.unreadable-log",
-    says="a log can be read completely for its seeds",
+    says="the seeds of a log can be read",
     why="the official seed check stops at a line that it cannot read",
     message="the official verifier cannot compare this run's seeds: {problem}",
     help="copy the complete log of the run again",

@@ -82,7 +82,7 @@ def forecast(
         if crossing is None:
             return None
         position, count = crossing
-        basis = f"earliest, from a line through the last {count} qualities"
+        basis = f"earliest, from a line through the last {count} quality values"
     position = _next_evaluation(position, last.position, due)
     pace, count = _pace(points)
     minutes = last.minutes + pace * (position - last.position)

@@ -115,7 +115,7 @@ class CodeConfig(_Model):
 class PackConfig(_Model):
     """The input of `podium pack`. Paths are relative to the folder of podium.toml."""
 
-    submitter: Name = Field(description="organization that submits; the name of its folder")
+    submitter: Name = Field(description="submitting organization; also the name of its folder")
     usage: Literal["training", "hpc"] = Field(default="training", description="suite")
     round: Text = Field(description="round, such as 5.1")
     division: Literal["closed", "open"] | None = Field(

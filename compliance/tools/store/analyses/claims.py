@@ -33,7 +33,7 @@ UNITS = {
 """The units of a number: columns of the result; `x` is the speedup over `against`."""
 
 NOTES = (
-    "A number is consistent if the store's, rounded to the stated digits, is the same.",
+    "A number is consistent if the value in the store, rounded to the stated digits, equals it.",
     (
         "x: score of `against` over score of `result`; results are only compared if the table of "
         "compatible results, division and benchmark allow it."

@@ -121,8 +121,8 @@ def cost(results: Sequence[ResultRow], prices: Sequence[Price], *, spot: bool = 
     used = sorted({f"{row['source']} ({row['date']})" for row in rows})
     notes = (
         (
-            "hours: the score; cost = hours x price x instances, as many as the chips need. A "
-            "result was made on the priced instance only if it says so."
+            "hours: the score; cost = hours x price x the number of instances that the chips "
+            "need. A result was made on the priced instance only if it says so."
         ),
         "Prices: " + ("; ".join(used) or "none matches") + ".",
     )

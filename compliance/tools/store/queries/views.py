@@ -65,7 +65,7 @@ QUERIES = (
     ),
     View(
         "errors",
-        "The rules with most errors, without waived ones.",
+        "The rules with the most errors, without waived ones.",
         "SELECT rule, count(*) AS findings, count(DISTINCT submitter) AS submitters\n"
         "FROM findings WHERE severity = 'error' AND NOT waived\n"
         "GROUP BY rule ORDER BY findings DESC, rule LIMIT 40",

@@ -267,7 +267,7 @@ def test_a_plugins_examples_are_tried(site: Path) -> None:
         ('"seed", 42', '"seed", 43', "finds a violation in its good example"),
         ('bad=excerpt(at(0, "seed", 41)),', "", "an example is missing"),
         ("'''Odd seeds are kept for tests.'''", "", "no docstring"),
-        ("a seed is even", "a seed is even.", "full stop"),
+        ("a seed is even", "a seed is even.", "a period"),
         ("Acme handbook, Seeds", "", "`cites` is empty"),
         ("; must be even", " is odd", "its message is"),
         ("add one", "", "no hint"),

@@ -140,7 +140,7 @@ def test_a_missing_folder_makes_the_official_verifier_blame_another_run(result: 
     write(result, {"node_1.txt": GOOD}, 7)
     verdict = checked(result, VERIFIER)
     assert verdict.blamed == {"result_5", "result_6"}
-    assert "blames result_6" in verdict.findings[1].message
+    assert "reports this for result_6" in verdict.findings[1].message
 
 
 def test_the_files_are_as_many_as_the_nodes(result: Path) -> None:
