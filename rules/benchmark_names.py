@@ -69,7 +69,7 @@ def _called(name: str, rules: Round) -> list[str]:
 
 
 def advice_on(name: str, rules: Round) -> tuple[str, str]:
-    """(the other rounds that have a benchmark of this name, as the end of a sentence; advice)."""
+    """The other rounds with a benchmark of this name, as the end of a sentence, and the advice."""
     other_rounds = rounds_with(rules.usage, name)
     candidates = _called(name, rules) if other_rounds else near_names(name, rules)
     if candidates:

@@ -190,7 +190,7 @@ def _system_entries(verdict: SubmissionVerdict, context: JudgingContext) -> Iter
 
 
 class Standing(NamedTuple):
-    """The effect of a failing log on its result, for each of the two texts."""
+    """The effect of a failing log on its result, for the policy and for the verifier."""
 
     ours: Literal["counted", "tolerated", "apart"]
     official: Literal["counted", "tolerated", "apart"]

@@ -226,7 +226,7 @@ def differences_section(rules: Iterable[Rule]) -> Iterator[str]:
 
 
 def difference(rule: Rule) -> str:
-    """The difference of the two texts about a rule, in a sentence; empty if they agree."""
+    """The difference of policy and verifier about a rule, in a sentence; empty if they agree."""
     if rule.policy is not None:
         bound = "only that it is logged" if rule.constraint == UNCONSTRAINED else rule.constraint
         words = f"verifier: {bound}; policy: {rule.policy}"

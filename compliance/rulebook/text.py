@@ -106,7 +106,7 @@ def print_legend(printer: Printer) -> None:
 
 
 def print_page(printer: Printer, rules: Round, name: str) -> None:
-    """One benchmark: its facts, its tables, the differences of the two texts, its checks."""
+    """One benchmark: its facts, its tables, the differences of policy and verifier, its checks."""
     benchmark = rules.benchmarks[name]
     printer.say(f"{name}, {rules.title}: {benchmark.title}")
     for fact in facts(rules, name):

@@ -57,8 +57,8 @@ This page lists messages of `mlperf-logging` and the rules with which podium rep
 Search it for a part of the message that contains no name, number or path. N stands for a number,
 KEY for a key of the log, and … for a path or a value. `podium rules explain ID` explains a rule.
 
-The table covers training 5.1. It is generated: `python docs/site/symptoms.py` breaks a complete
-submission in every way that the rules have an example of, and checks it with both tools.
+The table covers training 5.1. It is generated: `python docs/site/symptoms.py` applies the examples
+of all rules to a complete submission, and checks each with both tools.
 
 | message of the official tools | rules of podium |
 |---|---|

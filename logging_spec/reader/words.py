@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
 Find = Callable[[bytes | memoryview], list[tuple[int, int, int]]]
-"""From bytes to (index of the word, start, end) of each match; matches do not overlap."""
+"""A function from bytes to (index of the word, start, end) of each match, without overlaps."""
 
 
 def finder(words: Sequence[bytes]) -> Find:

@@ -53,7 +53,7 @@ class Shape:
         return text
 
     def made(self, place: TensorPlace) -> torch.Tensor:
-        """Such a tensor on a device: with the recorded integers, else numbers between 0 and 1.
+        """A tensor of this shape on a device: with the recorded integers, else numbers from 0 to 1.
 
         A tensor of the host stays there, pinned if the device is a GPU.
         """

@@ -17,17 +17,19 @@ from podium.reference_runs.profiling.clock import CLOCKS, clock_of, wait
 NARROW = 0.02
 """Target width of the median's confidence interval, relative to the median."""
 FEWEST, MOST = 5, 300
-"""Minimum and maximum number of samples of warm calls;"""
+"""Minimum and maximum number of samples of warm calls."""
 FEWEST_LATE = 2
-"""the minimum once the time limit of a kernel has passed."""
+"""Minimum number of samples of warm calls once the time limit of a kernel has passed."""
 COLD_CALLS = 3
 SAMPLE_S = {"cpu": 2e-4}
-"""Minimum seconds of a sample, which combines short calls; accelerators, with slow waits, use:"""
+"""Minimum seconds of a sample, which combines short calls, by type of device."""
 LONG_SAMPLE_S = 1e-3
+"""The same for all other devices, which are slow to wait for."""
 
 EVICTED = {"cpu": 1 << 26}
-"""Bytes written before a cold call: more than the last cache of most CPUs; on accelerators:"""
+"""Bytes written before a cold call: more than the last cache of most CPUs."""
 EVICTED_ELSEWHERE = 1 << 28
+"""The same for accelerators."""
 
 
 @dataclass(frozen=True)

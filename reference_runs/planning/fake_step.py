@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class FakeScaler(torch.amp.GradScaler):
-    """A scaler for gradients without values, which it takes for finite."""
+    """A scaler for gradients without values; it assumes that they are finite."""
 
     def step(self, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> None:
         """Step the optimizer."""

@@ -17,7 +17,7 @@ class _Like(NamedTuple):
     type: torch.dtype
 
     def made(self, device: torch.device) -> torch.Tensor:
-        """Such a tensor with random numbers."""
+        """A tensor of this shape with random numbers."""
         tensor = torch.empty_strided(self.shape, self.strides, dtype=self.type, device=device)
         return tensor.uniform_() if self.type.is_floating_point else tensor.zero_()
 

@@ -14,21 +14,21 @@ def on(*keys: str, when: Worth | None = None) -> Watch:
 
 
 def always(_: Run, __: Record) -> bool:
-    """Any record."""
+    """True for any record."""
     return True
 
 
 def again(run: Run, record: Record) -> bool:
-    """The second record of its key, and later ones."""
+    """True for the second record of its key and for later ones."""
     # The run already contains the record itself
     return len(run.where[record.key]) > 1
 
 
 def once(run: Run, record: Record) -> bool:
-    """The first record of its key."""
+    """True for the first record of its key."""
     return len(run.where[record.key]) == 1
 
 
 def stopped(run: Run, _: Record) -> bool:
-    """Any record from run_stop on."""
+    """True for any record from run_stop on."""
     return "run_stop" in run.where

@@ -21,7 +21,7 @@ Span = tuple[str, str]
 
 
 class RoundError(ValueError):
-    """A round that changes something missing, or restates something unchanged."""
+    """A round changes something that does not exist, or restates something unchanged."""
 
 
 def line_name(line: Line) -> str:

@@ -1,1 +1,1 @@
-"""Answers for programs, by the Model Context Protocol."""
+"""Answers for programs, over the Model Context Protocol."""

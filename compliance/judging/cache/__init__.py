@@ -1,1 +1,1 @@
-"""What a check keeps for the next one: outcomes by content, in the user's own folder."""
+"""The cache of a check: outcomes by content, in the user's own folder."""

@@ -1,4 +1,4 @@
-"""One log: its verdict according to each text, and the facts that submissions need.
+"""One log: its verdict in each profile, and the facts that submissions need.
 
 Imports repository and below.
 """

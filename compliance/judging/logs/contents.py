@@ -1,4 +1,4 @@
-"""What a file without records of the round contains instead."""
+"""The content of a file without records of the round, in words."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ class _Judgement:
     def _converged(self, broken_rules: Iterable[RuleViolation]) -> bool | None:
         if not self.run.records:
             return None
-        # A target that is missed in only one text's reading is a warning, and counts as reached
+        # A target that is missed in only one profile's reading is a warning, and counts as reached
         missed_target = any(
             rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken_rules
         )

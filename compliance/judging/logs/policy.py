@@ -24,10 +24,11 @@ from podium.rules.table import CannotJudge, Row, Violation
 class PolicyReading:
     """The run according to the written policy, in any order; floats may differ by 1e-9 (relative).
 
-    A requirement of both texts is an error. The row of a requirement of the policy alone states its
-    severity: an error if the rules are strict, otherwise a warning. A requirement of the verifier
-    alone is a warning, or a note in rounds that today's verifier did not check. In a round without
-    a verifier, the policy's requirements are errors. A key may have the name in the policy's text.
+    A requirement of both policy and verifier is an error. The row of a requirement of the policy
+    alone states its severity: an error if the rules are strict, otherwise a warning. A requirement
+    of the verifier alone is a warning, or a note in rounds that today's verifier did not check. In
+    a round without a verifier, the policy's requirements are errors. A key may have the name in the
+    policy's text.
     """
 
     def __init__(self, verifier: VerifierReading) -> None:

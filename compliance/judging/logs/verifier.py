@@ -21,9 +21,9 @@ class VerifierReading:
 
     `readable`: the log has the line format of the round, the only format that the verifier reads.
     `crash` is the reason of a crash, if any. `known_as` is the benchmark if the log has another
-    name for it. `misnamed`: no text accepts that name. `lacks_rules`: the verifier only lacks the
-    rule file of a benchmark of the round. `scopes` and `cancelled` are the scopes that it applied
-    and the violations that a later scope cancelled.
+    name for it. `misnamed`: neither policy nor verifier accepts that name. `lacks_rules`: the
+    verifier only lacks the rule file of a benchmark of the round. `scopes` and `cancelled` are the
+    scopes that it applied and the violations that a later scope cancelled.
     """
 
     def __init__(self, log: Log, rules: Round) -> None:

@@ -21,7 +21,7 @@ class JudgingContext(msgspec.Struct, frozen=True):
 
     @property
     def quirks(self) -> Quirks:
-        """The differences of the profile's text."""
+        """The quirks of the profile."""
         return QUIRKS[self.profile]
 
     @property

@@ -90,7 +90,7 @@ class Result(msgspec.Struct, dict=True):
 
     @property
     def quirks(self) -> Quirks:
-        """The differences of the profile's text."""
+        """The quirks of the profile."""
         return QUIRKS[self.profile]
 
     @property

@@ -1,4 +1,4 @@
-"""The check of a whole submission for both texts, given the verdicts on its logs."""
+"""The check of a whole submission in both profiles, given the verdicts on its logs."""
 
 from __future__ import annotations
 

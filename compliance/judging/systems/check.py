@@ -81,7 +81,7 @@ def judge_description(
 
 
 def _unfit(document: Document, display_path: str, rules: Round) -> Iterator[Finding]:
-    """What the published schema rejects although no rule does."""
+    """Findings about values that the published schema rejects although no rule does."""
     # Imported here: the library is slow to load, and the check of a package never needs it
     from podium.compliance.judging.systems.schema import unfit
 

@@ -1,4 +1,4 @@
-"""Findings about the fields of a system description, with the text that states each rule.
+"""Findings about the fields of a system description, with the source of each rule.
 
 A requirement of the official verifier is an error, unless the policy contradicts it. A requirement
 of the policy alone is a warning (an error in a round without a verifier). A field that the verifier

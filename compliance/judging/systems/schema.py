@@ -1,4 +1,4 @@
-"""The JSON Schema of a round's system descriptions; both texts accept what matches it."""
+"""The JSON Schema of a round's system descriptions; policy and verifier accept what matches it."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ STATED = {
 
 
 def stated(finding: Finding) -> str:
-    """The source of a rule, unless it is both texts, and whether the verifier rejects for it."""
+    """The source of a rule unless both state it, and whether the official verifier rejects."""
     text = STATED[finding.stated_by]
     return f"{text} (it rejects)" if finding.official and text else text
 

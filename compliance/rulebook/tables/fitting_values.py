@@ -153,5 +153,5 @@ def computed(expression: formula.Formula, run: Run) -> Any:
 
 
 def all_of(row: Row) -> tuple[Constraint, ...]:
-    """All constraints of a row on a record, by either text."""
+    """All constraints of a row on a record, of the policy and of the verifier."""
     return (*row.each, *row.first, *row.some, *(row.policy or ()), *(row.policy_some or ()))

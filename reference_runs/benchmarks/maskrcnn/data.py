@@ -42,7 +42,7 @@ class Batch(NamedTuple):
 
     @property
     def objects(self) -> Objects:
-        """What the losses need of the objects."""
+        """The data about the objects that the losses need."""
         return Objects(self.boxes, self.classes, self.masks, self.draws)
 
 

@@ -1,1 +1,1 @@
-"""Catalysis: forces on the atoms of a surface and what it catalyses, by DimeNet++."""
+"""Catalysis: forces on the atoms of a catalyst and of the adsorbed molecule, by DimeNet++."""

@@ -1,4 +1,4 @@
-"""What all detectors add to the shared loop."""
+"""The task that all detectors share."""
 
 from __future__ import annotations
 

@@ -78,4 +78,4 @@ QUERIES = (
         "FROM records WHERE key IN ('run_start', 'run_stop') GROUP BY file ORDER BY file",
     ),
 )
-"""What `podium results sql` prints."""
+"""The queries that `podium results sql` prints."""
