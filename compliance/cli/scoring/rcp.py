@@ -46,7 +46,9 @@ LogsArgument = Annotated[
 RcpsOption = Annotated[
     Path | None,
     typer.Option(
-        "--rcps", help="Use the points of this file (podium's or official form).", metavar="FILE"
+        "--rcps",
+        help="Use the points of this file (in podium's or the official format).",
+        metavar="FILE",
     ),
 ]
 PlotOption = Annotated[
@@ -271,7 +273,7 @@ def make(
     precision: PrecisionOption = "",
     quiet: QuietOption = False,
 ) -> None:
-    """Write reference points from logs of reference runs, in the official form.
+    """Write reference points from logs of reference runs, in the official format.
 
     Logs of runs that did not converge are skipped and listed. Exit status: 1 if runs are missing.
     """

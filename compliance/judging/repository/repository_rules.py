@@ -67,7 +67,7 @@ WINDOWS_NAME = own(
 LONG_NAME = own(
     "repo.long-name",
     says="a name has at most 255 bytes",
-    why=_NAMES,
+    why="most file systems do not support longer names",
     message="the name has more than {longest} bytes",
     help="shorten it",
     cites=_PORTABLE,
@@ -79,7 +79,7 @@ LONG_PATH = own(
     "repo.long-path",
     Severity.NOTE,
     says="every path is short enough for a checkout on any system",
-    why=_NAMES,
+    why="Windows limits a path to 260 characters, including the folder of the clone",
     message="the path has {length} characters; a clone on Windows may fail",
     help="keep paths to at most {longest} characters",
     cites=_PORTABLE,

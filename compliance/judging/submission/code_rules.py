@@ -81,7 +81,7 @@ NO_SCRIPT = policy(
     message="{folder} has no {scripts}",
     help="add the scripts for setup, datasets and runs, with these names",
     cites=STRUCTURE,
-    varies="a note where one of the scripts is there",
+    varies="a note where one of the scripts exists",
     bad=tuple(remove(f"{_OURS}/{script}") for script in _SCRIPTS),
 )
 NO_CONFIG = policy(
@@ -92,11 +92,11 @@ NO_CONFIG = policy(
     help="add the configuration under benchmarks/{benchmark}/",
     cites=INSPECTION,
     bad="a log of training 6.1 has config_filename: conf/x8.sh, and no folder contains x8.sh",
-    good="benchmarks/<benchmark>/implementations/ours/x8.sh is there",
+    good="benchmarks/<benchmark>/implementations/ours/x8.sh exists",
 )
 SOURCE_NOT_FOUND = policy(
     "code.source-not-found",
-    says="source files that log lines name are part of the code",
+    says="the submitted code contains the source files that log lines name",
     why="reviewers look up where a value was logged; redacted files keep their line numbers",
     message="source file not in the submitted code: the log names {files}",
     help="add the files, or redacted versions of them with the same line numbers",

@@ -9,7 +9,9 @@ _RESUBMISSION = "training rules, Results Resubmission"
 _BORROWING = "training rules, Hyperparameter Borrowing"
 _PREVIEWS = "submission rules, Preview Systems"
 
-_BORROWED = "borrowing only serves to correct a slower choice of settings after the submission"
+_BORROWED = (
+    "borrowing only lets a submitter replace a slower choice of settings after the submission"
+)
 _PREVIEWED = "a Preview announces a system that will soon be available; one benchmark that both "
 _PREVIEWED += "rounds have must confirm it at the smallest and the largest scale previewed"
 
