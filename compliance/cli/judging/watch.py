@@ -47,11 +47,13 @@ ExitOption = Annotated[
 ]
 DivisionOption = Annotated[
     # A log states its division and benchmark in records; until then, only common rules apply
-    Division | None, typer.Option("--division", help="Division, until the log states it.")
+    Division | None, typer.Option("--division", help="Division to assume until the log states it.")
 ]
 BenchmarkOption = Annotated[
     str | None,
-    typer.Option("--benchmark", help="Benchmark, until the log states it.", metavar="BENCHMARK"),
+    typer.Option(
+        "--benchmark", help="Benchmark to assume until the log states it.", metavar="BENCHMARK"
+    ),
 ]
 MetricsOption = Annotated[
     Path | None,

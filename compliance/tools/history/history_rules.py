@@ -106,8 +106,8 @@ NOT_A_GROUP = policy(
     why=_BORROWED,
     message="{changed} changed since the first submission ({first}); {problem}",
     help=(
-        "use all settings except batch sizes of one result of another submitter, or show that "
-        "your result converges worse with them than the lender's"
+        "except for batch sizes, use all settings of one result of another submitter, or show "
+        "that your result converges worse with them than the lender's"
     ),
     cites=_BORROWING,
     bad="in review the learning rate is changed to a value that no other result has",
