@@ -16,7 +16,7 @@ def page() -> str:
         "# Commands",
         "",
         "Exit status: 0 no errors, 1 errors, 2 wrong arguments or nothing to check,",
-        "3 an internal error of podium, 130 interrupted. `--help` prints the same text.",
+        "3 an internal error in podium, 130 interrupted. `--help` prints the same text.",
         "",
     ]
     root = tree.whole()
