@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from operator import attrgetter
 
 import msgspec
@@ -204,7 +205,19 @@ _UNITS = (
     ("seconds", 1.5e9, 2.3e9, "1000 times too good"),
     ("microseconds", 1e15, 4e15, "1000 times too bad"),
     ("nanoseconds", 1e18, 4e18, "1000000 times too bad"),
+    # Counted from 1601, as Windows does, and from year 1, as .NET does
+    ("units of 100 ns", 1.3e17, 1.4e17, "10000 times too bad"),
+    ("units of 100 ns", 6.3e17, 6.5e17, "10000 times too bad"),
 )
+
+_COARSE = (
+    # The same years as those of seconds
+    ("minutes", 60),
+    ("hours", 3600),
+    ("days", 86_400),
+)
+"""Units longer than a second, in seconds: their times are also plausible milliseconds, so only the
+length of a run shows them."""
 
 _SHORTEST_RUN_MS = 8_000.0
 """No published run of 0.7 or later is shorter; the same number of seconds is over two hours."""
@@ -243,11 +256,18 @@ def other_unit(times: Sequence[float]) -> OtherUnit | None:
     return None
 
 
-def seconds_of_other_clock(start: float, stop: float) -> OtherUnit | None:
-    """Seconds that do not count from 1970, detected by a run that takes too few milliseconds."""
-    if max(start, stop) < EARLIEST_MS and 0 < stop - start < _SHORTEST_RUN_MS:
-        return OtherUnit("seconds", "1000 times too good", 0, 2)
-    return None
+def unit_of_short_run(start: float, stop: float) -> OtherUnit | None:
+    """The unit of times of a run that would be too short if they were milliseconds.
+
+    Times that are no date in a longer unit are seconds of a clock that does not count from 1970.
+    """
+    if max(start, stop) >= EARLIEST_MS or not 0 < stop - start < _SHORTEST_RUN_MS:
+        return None
+    _, earliest, latest, effect = _UNITS[0]
+    for unit, seconds in _COARSE:
+        if earliest <= start * seconds <= latest:
+            return OtherUnit(unit, f"{seconds * 1000} times too good", 0, 2)
+    return OtherUnit("seconds", effect, 0, 2)
 
 
 def _begins_outside(_: Run, record: Record) -> bool:
@@ -263,7 +283,7 @@ def _in_seconds(key: str, second: int) -> str:
     "run.time-unit",
     follows=OF_REPEATED_RECORDS,
     key="time_ms",
-    says="time_ms counts milliseconds, not seconds",
+    says="time_ms is a finite number of milliseconds, not of another unit",
     cites=f"{LIBRARY}, time_ms",
     stated_by=StatedBy.PODIUM,
     severity=Severity.ERROR,
@@ -280,11 +300,23 @@ def time_unit(run: Run, context: Context) -> Iterator[Violation]:
     if context.generation != "mllog":
         return
     times = [*map(_time_of, run.records)]
+    endless = [index for index, time in enumerate(times) if not isfinite(time)]
+    if endless:
+        time = times[endless[0]]
+        yield Violation(
+            endless[0],
+            f"time_ms is {show(time)} ({len(endless)} of {len(times)} records); must be a finite "
+            "number of milliseconds",
+            "milliseconds since 1970",
+            time,
+            "log time_ms in milliseconds, such as int(time.time() * 1000)",
+        )
+        return
     other = other_unit(times)
     if other is not None:
         index, time = other.first, times[other.first]
         evidence = f"({show(time)}; {other.count} of {len(times)} records)"
-    elif (other := _of_other_clock(run)) is not None:
+    elif (other := _of_short_run(run)) is not None:
         index, time = run.where["run_stop"][-1], times[run.where["run_stop"][-1]]
         duration = time - times[run.where["run_start"][0]]
         evidence = f"(run_stop is {duration:.6g} after run_start)"
@@ -300,11 +332,11 @@ def time_unit(run: Run, context: Context) -> Iterator[Violation]:
     )
 
 
-def _of_other_clock(run: Run) -> OtherUnit | None:
+def _of_short_run(run: Run) -> OtherUnit | None:
     start, stop = run.first("run_start"), run.last("run_stop")
     if start is None or stop is None:
         return None
-    return seconds_of_other_clock(start.time_ms, stop.time_ms)
+    return unit_of_short_run(start.time_ms, stop.time_ms)
 
 
 @check(
@@ -326,8 +358,12 @@ def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
     if index is None:
         return
     record = run.records[index]
-    # A time in another unit is reported as such
-    if other_unit([record.time_ms]) is None and _of_other_clock(run) is None:
+    # A time in another unit, or NaN, is reported as such
+    if (
+        isfinite(record.time_ms)
+        and other_unit([record.time_ms]) is None
+        and _of_short_run(run) is None
+    ):
         yield Violation(
             index,
             f"time_ms of {record.key} is {show(record.time_ms)}; must be milliseconds since 1970",

@@ -113,6 +113,13 @@ def test_two_runs_in_one_file_are_named_in_any_order(count: int, hours: int, tre
     assert (first.id, first.line) == ("log.several-attempts", count + 2)
 
 
+def test_two_runs_of_the_result_in_one_file_are_not_two_runs_with_one_seed(tree: Path) -> None:
+    other = (tree / log(5)).read_bytes()
+    changed(tree, (in_bytes(ODD, lambda data: data + other),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert (first.id, first.line) == ("log.several-attempts", 60)
+
+
 def test_outputs_of_ranks_one_after_the_other_have_one_finding(tree: Path) -> None:
     changed(tree, (in_bytes(ODD, lambda data: data + data.replace(b"597,", b"598,")),))
     [first] = [found for found in podium.check(tree).findings if not found.caused_by]
