@@ -8,6 +8,7 @@ from functools import cache
 import msgspec
 
 from podium.compliance.judging.logs import log_rules
+from podium.compliance.judging.logs.contents import other_encoding
 from podium.logging_spec.reader.log import CUTS, Fault, Log
 from podium.rules.checks import catalogue
 from podium.rules.consequences import (
@@ -71,7 +72,7 @@ def causes_in(log: Log, repeats: Collection[str], unread_rules: Collection[str])
         repeats,
         unread_rules,
         frozenset(fault.key for fault in log.faults if fault.key),
-        any(fault.kind in CUTS for fault in log.faults),
+        any(fault.kind in CUTS for fault in log.faults) or other_encoding(log) is not None,
         _lines_without("value", log),
         _lines_without("metadata", log),
     )

@@ -378,6 +378,36 @@ def test_seconds_fail_whatever_the_command(command: str, tmp_path: Path, lines: 
     assert "looks like seconds" in " ".join(done.stdout.split())
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("command", ["check", "watch"])
+def test_another_encoding_fails_whatever_the_command(
+    command: str, encoding: str, tmp_path: Path, lines: list[str]
+) -> None:
+    path = tmp_path / "result_0.txt"
+    path.write_bytes("\n".join(lines).encode(encoding))
+    once = ["--once"] if command == "watch" else []
+    done = podium(command, *once, path, "--round", "5.1")
+    assert done.exit_code == 1
+    assert "the file is encoded in UTF-" in " ".join(done.stdout.split())
+
+
+def test_text_that_is_appended_in_utf_16_is_the_cause(tmp_path: Path, lines: list[str]) -> None:
+    path = tmp_path / "result_0.txt"
+    first, rest = ("\n".join(part) + "\n" for part in (lines[:12], lines[12:]))
+    path.write_bytes(first.encode() + rest.encode("utf-16-le"))
+    [found] = [each for each in check(path, round="5.1").findings if not each.caused_by]
+    assert (found.id, found.severity) == ("log.encoding", "error")
+    assert "UTF-16 from line 13 on" in found.message
+
+
+def test_a_file_of_null_bytes_is_in_no_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "result_0.txt"
+    path.write_bytes(bytes(4096))
+    [found] = [each for each in check(path, round="5.1").findings if not each.caused_by]
+    assert found.id == "log.no-records"
+    assert "only null bytes" in found.message
+
+
 # --- types ---
 
 
