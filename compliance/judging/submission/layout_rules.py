@@ -20,6 +20,7 @@ from podium.compliance.judging.inputs.tree_rules import (
     UNKNOWN_BENCHMARK,
 )
 from podium.compliance.judging.results.official import JudgingContext
+from podium.compliance.text.words import plural
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
 from podium.rules.fixed.fixed_rule import both, policy
@@ -101,6 +102,7 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
             yield replace(finding, caused_by=cause)
         # The help for a missing description names the descriptions that may be meant
         cause = "" if {*tree.systems}.issuperset(tree.result_systems) else NO_DESCRIPTION.id
+        cause = MISPLACED.id if "" in tree.strays else cause
         for system, path in sorted(tree.systems.items()):
             if system not in tree.result_systems:
                 finding = NO_RESULTS_OF_SYSTEM.found(
@@ -125,9 +127,15 @@ def no_systems(folder: str, logs: Iterable[str]) -> Finding:
     return replace(finding, official=submitted)
 
 
-def no_results(folder: str) -> Finding:
+def no_results(folder: str, logs: Iterable[str]) -> Finding:
     """The finding about a folder with system descriptions whose logs are outside of `results`."""
     finding = NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
+    relative = [os.path.relpath(log, folder) for log in logs]
+    parents = [os.path.dirname(path) for path in relative if not path.startswith(os.pardir)]
+    if parents:
+        place = os.path.commonpath(parents) or "."
+        move = f"move {plural(len(parents), 'log')} from {place} to results/<system>/<benchmark>/"
+        finding = replace(finding, hint=move)
     return replace(finding, official=True)
 
 

@@ -26,7 +26,7 @@ from podium.compliance.tools.scoring.score_rules import (
     TIME_UNIT,
     UNEVEN_SPEED,
 )
-from podium.rules.checks.one_run import OtherUnit, other_unit, unit_of_short_run
+from podium.rules.checks.time_units import OtherUnit, other_unit, unit_of_short_run
 from podium.rules.constraints.formula import show
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.spread import uneven
@@ -175,7 +175,7 @@ def _other_unit(run: RunFacts) -> tuple[OtherUnit, float] | None:
     times = [time for time in (run.start_ms, run.stop_ms) if time is not None]
     short = unit_of_short_run(*times) if len(times) == 2 else None
     problem = other_unit(times) or short
-    return problem and (problem, times[problem.first])
+    return None if problem is None else (problem, times[problem.first])
 
 
 def _convergence(scored: ScoredResult) -> Iterator[Finding]:

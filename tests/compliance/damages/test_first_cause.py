@@ -52,6 +52,12 @@ LEVELS = {
     "one log below the system": (moved(log(9), f"results/{SYSTEM}/result_9.txt"),),
     "one misnamed log below the system": (moved(log(9), f"results/{SYSTEM}/run_9.log"),),
     "one log in a subfolder": (moved(log(9), f"{RESULT}/rerun/result_9.txt"),),
+    "one log at the top": (moved(log(9), "result_9.txt"),),
+    "one log among the descriptions": (moved(log(9), "systems/result_9.txt"),),
+    "one log in a folder with another name": (moved(log(9), f"old/{SYSTEM}/result_9.txt"),),
+    "one log in a folder that is almost the right one": (moved(log(9), f"Results/{log(9)}"),),
+    "logs in the folder of code": (moved(RESULT, f"benchmarks/{BENCHMARK}/results"),),
+    "a benchmark in place of a system": (moved(RESULT, f"results/{BENCHMARK}"),),
     "logs in a subfolder": tuple(
         moved(path, f"{RESULT}/run1/result_{number}.txt") for number, path in enumerate(LOGS)
     ),
@@ -83,6 +89,10 @@ CASES: dict[str, tuple[tuple[Change, ...], str]] = {
     "times in microseconds": (
         tuple(sub(path, r'("time_ms": \d{13})', r"\g<1>000") for path in LOGS),
         "run.time-unit",
+    ),
+    "one log in a misspelled folder": (
+        (moved(log(9), f"results/{SYSTEM}/llama2_70b_lra/result_9.txt"),),
+        "tree.unknown-benchmark",
     ),
     "levels": (
         (moved(f"results/{SYSTEM}", f"results/closed/{SYSTEM}"),),
@@ -190,7 +200,8 @@ def test_one_fault_has_one_finding(name: str, tree: Path) -> None:
     report = podium.check(tree)
     assert {found.id for found in report.findings if not found.caused_by} - {
         # About scaling.json, which is outside of a result as well
-        "tree.unknown-file"
+        "tree.unknown-file",
+        "repo.case-collision",
     } == {rule}
     assert report.verdict == "rejected"
 
@@ -222,6 +233,13 @@ def test_a_folder_is_recognized_by_its_content(
         done = run(*call)
         assert done.exit_code == 2
         assert f"{target} must be named {part}" in done.output
+
+
+def test_the_help_names_the_folder_of_logs_without_results(tree: Path) -> None:
+    changed(tree, (moved(f"results/{SYSTEM}", SYSTEM),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert first.id == "tree.no-results"
+    assert f"move 10 logs from {SYSTEM}/{BENCHMARK} to results/" in first.hint
 
 
 def test_a_folder_of_code_with_another_name_is_pointed_at(tree: Path) -> None:
