@@ -12,13 +12,18 @@ from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.keys.near_misses import near_misses
 from podium.rules.benchmark_names import advice_on
+from podium.rules.consequences import FIRST_RECORD
 from podium.rules.constraints.formula import show_logged
 from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.table import Violation
 
 BENCHMARK = "submission_benchmark"
 END = "run_stop"
+START = "init_start"
 MISSPELT = "log.misspelt-key"
+
+_BEGINNING = frozenset((START, "submission_division", "cache_clear"))
+"""Keys of which each log has some: if it has none, its beginning is missing."""
 
 
 def advised(
@@ -45,6 +50,13 @@ def advised(
             rule = replace(
                 rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
             )
+        elif rule.key == START and run.records and _BEGINNING.issubset(absent_keys):
+            hint = (
+                f"{FIRST_RECORD}{run.records[0].key} in line {run.line(0)}: copy the complete log"
+            )
+            rule = replace(
+                rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
+            )
         elif rule.key == BENCHMARK and rule.severity is Severity.ERROR:
             advise = partial(_about_name, verifier=verifier)
             rule = replace(rule, violations=[*map(advise, rule.violations)])
@@ -59,6 +71,7 @@ def mark_named(findings: Sequence[Finding]) -> list[Finding]:
     The finding about a misspelled key follows from the finding that the right key is missing. A
     crash because of missing rules follows from the finding about the benchmark's name.
     """
+    findings = _about_metadata(findings)
     errors = {finding.key: finding.id for finding in findings if finding.severity is Severity.ERROR}
     causes = {id(finding): errors.get(_key_at_fault(finding), "") for finding in findings}
     return [
@@ -67,6 +80,35 @@ def mark_named(findings: Sequence[Finding]) -> list[Finding]:
         else finding
         for finding in findings
     ]
+
+
+def _about_metadata(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings; of those about members that metadata lacks, the first with one cause leads.
+
+    The cause is a misspelled member, or else the same metadata, such as none. The help names the
+    misspelled member.
+    """
+    leaders: dict[object, str] = {}
+    marked = []
+    for finding in findings:
+        if finding.expected.startswith(_WITH) and isinstance(finding.actual, list):
+            names = finding.expected.removeprefix(_WITH).split(" or ")
+            members = [name for name in finding.actual if name not in _SOURCE]
+            misspelled = near_misses(members, names)
+            for name, meant in misspelled.items():
+                hint = f"rename {name} to {meant} in the metadata of {finding.key}"
+                finding = replace(finding, hint=hint)
+            cause = next(iter(misspelled), tuple(members))
+            if finding.severity is Severity.ERROR:
+                leader = leaders.setdefault(cause, finding.id)
+                finding = finding if leader == finding.id else replace(finding, caused_by=leader)
+        marked.append(finding)
+    return marked
+
+
+_WITH = "metadata with "
+_SOURCE = ("file", "lineno")
+"""Members that the logging library adds to all metadata."""
 
 
 def _key_at_fault(finding: Finding) -> str:

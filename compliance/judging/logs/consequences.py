@@ -15,6 +15,7 @@ from podium.rules.consequences import (
     CONTENT,
     OF_ANOTHER_BENCHMARK,
     OF_REPEATED_RECORDS,
+    OF_THE_BEGINNING,
     ROWS,
     UNREAD_LINES,
     Follows,
@@ -96,7 +97,7 @@ def mark_consequences(findings: Sequence[Finding], causes: Causes) -> list[Findi
         # Findings about lines do not follow from each other
         if rule in _FAULTS_OF_LINES:
             return follows
-        return (*follows, *of_unread_lines, *_OF_SEVERAL.get(rule, _OF_SEVERAL_RUNS))
+        return (*follows, *of_unread_lines, *_OF_SEVERAL.get(rule, _OF_OTHERS))
 
     return mark(findings, declared, _file) if len(findings) > 1 else [*findings]
 
@@ -120,6 +121,11 @@ def _of_the_end(cause: Finding, finding: Finding) -> bool:
 
 def _of_the_start(cause: Finding, finding: Finding) -> bool:
     return cause.line is None and "run_start" in finding.message
+
+
+def _of_initialization(cause: Finding, finding: Finding) -> bool:
+    is_other = finding.id != cause.id and finding.line is not None
+    return cause.line is None and is_other and str(cause.key) in finding.message
 
 
 def _of_the_type(cause: Finding, finding: Finding) -> bool:
@@ -149,13 +155,21 @@ _OF_SEVERAL_RUNS = (
     # The outputs of ranks may be joined one after the other
     Follows("log.repeated-by-ranks", when=_of_attempts),
 )
+_OF_INITIALIZATION = (
+    OF_THE_BEGINNING,
+    Follows("common.init_start", when=_of_initialization),
+    Follows("common.init_stop", when=_of_initialization),
+)
+_OF_OTHERS = (*_OF_SEVERAL_RUNS, *_OF_INITIALIZATION)
 _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "log.several-attempts": (),
     "log.repeated-by-ranks": (),
-    "common.submission_division": _OF_SEVERAL_RUNS[:1],
+    "common.submission_division": (*_OF_SEVERAL_RUNS[:1], OF_THE_BEGINNING),
     "log.wrong-type": _OF_SEVERAL_RUNS[:1],
     "run.time-unit": _OF_SEVERAL_RUNS[:1],
-    "common.run_start": _OF_SEVERAL_RUNS[:2],
+    "common.run_start": (*_OF_SEVERAL_RUNS[:2], *_OF_INITIALIZATION),
+    "common.init_start": _OF_SEVERAL_RUNS,
+    "common.init_stop": (*_OF_SEVERAL_RUNS, *_OF_INITIALIZATION[:2]),
     "common.run_stop": (*_OF_SEVERAL_RUNS[:2], _OF_SEVERAL_RUNS[3]),
 }
 """The causes of rules that are causes themselves, without cycles."""

@@ -63,6 +63,8 @@ LEVELS = {
     ),
 }
 
+OF_THE_COURSE = r'"key": "(?:run|block|eval)_[^\n]*"metadata": '
+
 CASES: dict[str, tuple[tuple[Change, ...], str]] = {
     "one log of another benchmark": (
         (value(ODD, "submission_benchmark", '"bert"'),),
@@ -89,6 +91,24 @@ CASES: dict[str, tuple[tuple[Change, ...], str]] = {
     "times in microseconds": (
         tuple(sub(path, r'("time_ms": \d{13})', r"\g<1>000") for path in LOGS),
         "run.time-unit",
+    ),
+    "each line cut at a width": (
+        (lines(ODD, lambda text: [line[:120].rstrip() + b"\n" for line in text]),),
+        "log.not-json",
+    ),
+    "no init_stop": ((drop(ODD, "init_stop"),), "common.init_stop"),
+    "no init_start": ((drop(ODD, "init_start"),), "common.init_start"),
+    "a misspelled member of metadata": (
+        (sub(ODD, '"samples_count"', '"sample_count"'),),
+        "common.block_start",
+    ),
+    "no metadata": (
+        (sub(ODD, rf"({OF_THE_COURSE})\{{[^}}]*\}}", r"\g<1>{}"),),
+        "common.run_stop",
+    ),
+    "metadata that is null": (
+        (sub(ODD, rf"({OF_THE_COURSE})\{{[^}}]*\}}", r"\g<1>null"),),
+        "common.run_stop",
     ),
     "one log in a misspelled folder": (
         (moved(log(9), f"results/{SYSTEM}/llama2_70b_lra/result_9.txt"),),
@@ -233,6 +253,16 @@ def test_a_folder_is_recognized_by_its_content(
         done = run(*call)
         assert done.exit_code == 2
         assert f"{target} must be named {part}" in done.output
+
+
+def test_a_missing_beginning_explains_what_is_not_logged(tree: Path) -> None:
+    changed(tree, (lines(ODD, lambda text: text[18:]),))
+    report = podium.check(tree)
+    [first] = [
+        found for found in report.findings if not found.caused_by and found.severity == "error"
+    ]
+    assert first.id == "common.init_start"
+    assert first.hint == "the first record is lora_alpha in line 1: copy the complete log"
 
 
 def test_the_help_names_the_folder_of_logs_without_results(tree: Path) -> None:

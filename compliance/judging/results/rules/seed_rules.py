@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from podium.rules.consequences import (
     OF_REPEATED_RECORDS,
+    OF_THE_BEGINNING,
     OF_THE_SAME_LINE,
     Follows,
     Reach,
@@ -49,7 +50,7 @@ NONE = both(
     expected="at least one",
     varies=_BEFORE_4_1,
     bad=(drop(_FIRST, "seed"),),
-    follows=_OF_COPIES,
+    follows=(*_OF_COPIES, OF_THE_BEGINNING),
 )
 NOT_INTEGER = both(
     "seeds.not-integer",
