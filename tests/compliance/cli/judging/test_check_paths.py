@@ -241,3 +241,11 @@ def test_a_folder_to_be_relative_to_must_be_there(folder: str) -> None:
     assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
     assert "--relative-to" in done.stderr
     assert "no such folder" in done.stderr
+
+
+def test_an_empty_path_is_not_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = podium("check", "")
+    assert (done.exit_code, "a PATH is empty" in done.stderr) == (2, True)
