@@ -21,6 +21,7 @@ from podium.rules.consequences import (
     Follows,
     Reach,
     mark,
+    same_line,
 )
 from podium.rules.finding import Finding
 from podium.rules.fixed.fixed_rule import declared_in
@@ -161,13 +162,14 @@ _OF_INITIALIZATION = (
     Follows("common.init_stop", when=_of_initialization),
 )
 _OF_OTHERS = (*_OF_SEVERAL_RUNS, *_OF_INITIALIZATION)
+_OF_A_REPEAT = Follows("run.repeated-marker", when=same_line)
 _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "log.several-attempts": (),
     "log.repeated-by-ranks": (),
     "common.submission_division": (*_OF_SEVERAL_RUNS[:1], OF_THE_BEGINNING),
     "log.wrong-type": _OF_SEVERAL_RUNS[:1],
     "run.time-unit": _OF_SEVERAL_RUNS[:1],
-    "common.run_start": (*_OF_SEVERAL_RUNS[:2], *_OF_INITIALIZATION),
+    "common.run_start": (*_OF_SEVERAL_RUNS[:2], *_OF_INITIALIZATION, _OF_A_REPEAT),
     "common.init_start": _OF_SEVERAL_RUNS,
     "common.init_stop": (*_OF_SEVERAL_RUNS, *_OF_INITIALIZATION[:2]),
     "common.run_stop": (*_OF_SEVERAL_RUNS[:2], _OF_SEVERAL_RUNS[3]),
@@ -200,5 +202,16 @@ def _declared() -> Mapping[str, Sequence[Follows]]:
     }
 
 
-_OF_GROUPS = {"evaluation": (OF_ANOTHER_BENCHMARK,)}
+def _after(cause: Finding, finding: Finding) -> bool:
+    return (finding.line or 0) > (cause.line or 0)
+
+
+_OF_ANOTHER_START = (Follows("run.repeated-marker", when=_after),)
+
+_OF_GROUPS = {
+    "evaluation": (OF_ANOTHER_BENCHMARK,),
+    # Training that continues from a checkpoint repeats positions
+    "progress": _OF_ANOTHER_START,
+    "pairing": _OF_ANOTHER_START,
+}
 """Additional causes of checks, by the first part of their ids: schedules are of a benchmark."""

@@ -143,6 +143,14 @@ def test_two_runs_in_one_file_are_named_in_any_order(count: int, hours: int, tre
     assert (first.id, first.line) == ("log.several-attempts", count + 2)
 
 
+def test_training_that_continues_in_the_same_file_is_named_first(tree: Path) -> None:
+    again = lines(ODD, lambda text: [*text[:40], shifted(b"".join(text[20:]), 1)])
+    changed(tree, (again,))
+    found = [each for each in podium.check(tree).findings if each.path.endswith("result_4.txt")]
+    [first] = [each for each in found if not each.caused_by]
+    assert (first.id, first.line) == ("run.repeated-marker", 41)
+
+
 def test_two_runs_of_the_result_in_one_file_are_not_two_runs_with_one_seed(tree: Path) -> None:
     other = (tree / log(5)).read_bytes()
     changed(tree, (in_bytes(ODD, lambda data: data + other),))
