@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
@@ -30,39 +31,40 @@ def advised(
     broken_rules: Iterable[RuleViolation], verifier: VerifierReading
 ) -> Iterator[RuleViolation]:
     """The violations, some with help that names the probable error in the log."""
-    broken_rules, run = [*broken_rules], verifier.run
+    broken_rules = [*broken_rules]
     absent_keys = [rule.key for rule in broken_rules if rule.key and _is_absent(rule)]
-    meant_keys = near_misses([*run.where], absent_keys) if absent_keys else {}
-    written = {key: name for name, key in meant_keys.items()}
     for rule in broken_rules:
-        if rule.key in written and _is_absent(rule):
-            line = run.line(run.where[written[rule.key]][0])
-            hint = f"line {line} logs {written[rule.key]}: log it as {rule.key}"
-            rule = replace(
-                rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
-            )
-        elif rule.key == END and run.records and _is_absent(rule):
-            last = len(run.records) - 1
-            hint = (
-                f"the last record is {run.records[last].key} in line {run.line(last)}: copy the "
-                "complete log of the run; if the run itself was interrupted, repeat it"
-            )
-            rule = replace(
-                rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
-            )
-        elif rule.key == START and run.records and _BEGINNING.issubset(absent_keys):
-            hint = (
-                f"{FIRST_RECORD}{run.records[0].key} in line {run.line(0)}: copy the complete log"
-            )
-            rule = replace(
-                rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
-            )
+        hint = (
+            _about_absence(rule.key, absent_keys, verifier) if rule.key and _is_absent(rule) else ""
+        )
+        if hint:
+            violations = [replace(violation, hint=hint) for violation in rule.violations]
+            rule = replace(rule, violations=violations)
         elif rule.key == BENCHMARK and rule.severity is Severity.ERROR:
             advise = partial(_about_name, verifier=verifier)
             rule = replace(rule, violations=[*map(advise, rule.violations)])
         elif rule.stated_by is StatedBy.VERIFIER and rule.severity is Severity.WARNING:
             rule = replace(rule, violations=[*map(_about_rounding, rule.violations)])
         yield rule
+
+
+def _about_absence(key: str, absent_keys: Sequence[str], verifier: VerifierReading) -> str:
+    """The help for a key that is not logged, if the log shows why; empty if it does not."""
+    run = verifier.run
+    written = {meant: name for name, meant in near_misses([*run.where], absent_keys).items()}
+    if name := written.get(key):
+        return f"line {run.line(run.where[name][0])} logs {name}: log it as {key}"
+    if line := _without_token(key, verifier.log.data):
+        return f"line {line} has its record without the token: write `:::MLLOG ` before it"
+    if key == END and run.records:
+        last = len(run.records) - 1
+        return (
+            f"the last record is {run.records[last].key} in line {run.line(last)}: copy the "
+            "complete log of the run; if the run itself was interrupted, repeat it"
+        )
+    if key == START and run.records and _BEGINNING.issubset(absent_keys):
+        return f"{FIRST_RECORD}{run.records[0].key} in line {run.line(0)}: copy the complete log"
+    return ""
 
 
 def mark_named(findings: Sequence[Finding]) -> list[Finding]:
@@ -135,6 +137,18 @@ def _about_name(violation: Violation, verifier: VerifierReading) -> Violation:
 
 def _is_absent(rule: RuleViolation) -> bool:
     return rule.row is not None and all(violation.position is None for violation in rule.violations)
+
+
+def _without_token(key: str, data: bytes) -> int | None:
+    """The line with a record of the key, but without a token; None if there is none."""
+    pattern = rb'(?m)^(?=[^\n]*"time_ms")[^\n]*"key": ?"%b"[^\n]*' % re.escape(key.encode())
+    for match in re.finditer(pattern, data) if b'"%b"' % key.encode() in data else ():
+        if _TOKEN not in match[0]:
+            return data.count(b"\n", 0, match.start()) + 1
+    return None
+
+
+_TOKEN = b"MLLOG"
 
 
 def _about_rounding(violation: Violation) -> Violation:

@@ -273,6 +273,18 @@ def test_a_missing_beginning_explains_what_is_not_logged(tree: Path) -> None:
     assert first.hint == "the first record is lora_alpha in line 1: copy the complete log"
 
 
+@pytest.mark.parametrize("key", ["global_batch_size", "run_stop", "lora_rank", "cache_clear"])
+def test_the_help_names_a_record_without_a_token(key: str, tree: Path) -> None:
+    changed(tree, (sub(ODD, rf':::MLLOG ([^\n]*"key": "{key}")', r"\g<1>"),))
+    [first] = [
+        found
+        for found in podium.check(tree).findings
+        if not found.caused_by and found.severity == "error"
+    ]
+    assert first.key == key
+    assert "has its record without the token" in first.hint
+
+
 def test_the_help_names_the_folder_of_logs_without_results(tree: Path) -> None:
     changed(tree, (moved(f"results/{SYSTEM}", SYSTEM),))
     [first] = [found for found in podium.check(tree).findings if not found.caused_by]
