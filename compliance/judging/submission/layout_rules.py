@@ -190,6 +190,10 @@ def _advice(tree: Tree, system: str, rules: Round) -> str:
     for candidate in tree.systems:
         if tree.disk.has(f"results/{system}", candidate):
             return wrong_level(system, candidate, rules)
+    for folder, content in tree.disk.walk("systems"):
+        for item in content.items:
+            if item.name.casefold().startswith(f"{system}.json".casefold()):
+                return f"rename {folder}/{item.name} to systems/{system}.json"
     init = f"run `podium system init systems/{system}.json` on the system"
     unused = sorted({*tree.systems} - {*tree.result_systems})
     if not unused:

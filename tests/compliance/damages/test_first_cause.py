@@ -12,6 +12,7 @@ from podium.rules.fixed.edits import drop
 from tests.compliance.command_line import podium as run
 from tests.compliance.damages.base import (
     BENCHMARK,
+    DESCRIPTION,
     LOGS,
     ODD,
     RESULT,
@@ -283,6 +284,26 @@ def test_the_help_names_a_record_without_a_token(key: str, tree: Path) -> None:
     ]
     assert first.key == key
     assert "has its record without the token" in first.hint
+
+
+@pytest.mark.parametrize(
+    "name", [f"{SYSTEM}.JSON", f"{SYSTEM}.json.txt", f"{SYSTEM.lower()}.json", "old/{SYSTEM}.json"]
+)
+def test_the_help_names_a_misnamed_description(name: str, tree: Path) -> None:
+    written = f"systems/{name.format(SYSTEM=SYSTEM)}"
+    changed(tree, (moved(DESCRIPTION, written),))
+    found = {each.id: each for each in podium.check(tree).findings}
+    hint = found["tree.no-system-description"].hint
+    assert hint == f"rename {written} to {DESCRIPTION}"
+
+
+def test_another_spelling_of_a_status_explains_runs_without_success(tree: Path) -> None:
+    changes = [sub(path, '"status": "success"', '"status": "SUCCESS"') for path in LOGS[4:6]]
+    changed(tree, tuple(changes))
+    report = podium.check(tree)
+    found = [each for each in report.findings if not each.caused_by and each.severity != "note"]
+    assert {each.id for each in found} == {"run.unknown-status"}
+    assert report.official_verdict == "rejected"
 
 
 def test_the_help_names_the_folder_of_logs_without_results(tree: Path) -> None:
