@@ -38,12 +38,16 @@ _ALMOST = re.compile(r"results?[ ._-]*(\d+)", re.IGNORECASE)
 _OTHERS = (".py", ".sh", ".md", ".rst", ".json", ".html", ".ipynb", ".patch", ".diff", ".c", ".cpp")
 
 
+ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)*|tgz|tzst|zip|7z)$", re.IGNORECASE)
+"""The end of the name of an archive. Its files, one after the other, would look like one log."""
+
+
 def holds_records(path: str | Path) -> bool:
     """Whether a file, perhaps compressed, is a log by its content; False if it is unreadable.
 
     Code and documents that quote a record are not logs.
     """
-    if str(path).lower().endswith(_OTHERS):
+    if str(path).lower().endswith(_OTHERS) or ARCHIVE.search(str(path)):
         return False
     try:
         with open_plain(path) as stream:
