@@ -109,6 +109,18 @@ ROWS: Mapping[str, tuple[Follows, ...]] = {
 """Additional causes of table rows, by the first part of their ids."""
 
 
+def _of_the_beginning(cause: Finding, finding: Finding) -> bool:
+    is_absence = finding.line is None and finding.id not in (cause.id, "common.run_stop")
+    return is_absence and cause.hint.startswith(FIRST_RECORD)
+
+
+FIRST_RECORD = "the first record is "
+"""The start of the help for a log whose beginning is missing."""
+
+OF_THE_BEGINNING = Follows("common.init_start", when=_of_the_beginning)
+"""A cause of findings about missing records: the log lacks its beginning."""
+
+
 def same_line(cause: Finding, finding: Finding) -> bool:
     """Whether a finding is about the same line as its cause."""
     return finding.line == cause.line or f"line {cause.line}:" in finding.message

@@ -99,7 +99,7 @@ def _about_folders(
     ]
     return [
         *(layout_rules.no_systems(folder, logs) for folder in surplus.undescribed),
-        *map(layout_rules.no_results, surplus.resultless),
+        *(layout_rules.no_results(folder, logs) for folder in surplus.resultless),
         *nested,
         *map(layout_rules.linked_folder, surplus.linked),
         *map(layout_rules.misnamed_log, inputs.misnamed),

@@ -32,6 +32,8 @@ def check(
     PODIUM_NO_PLUGINS is set. Raises ComplianceError (UsageFault, NothingToJudge) for invalid
     arguments. Errors in the content are findings of the report.
     """
+    if path == "":
+        raise UsageFault("path is empty; expected a file or a folder, such as '.'")
     options = Options(
         usage=usage,
         round=None if round is None else normal_name(round),

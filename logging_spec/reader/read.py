@@ -205,7 +205,8 @@ def name_truncation(log: Log) -> None:
         # Only the last line can be truncated; its fault is the last, except for stray lines
         index, fault = truncated[-1]
         last = log.lines.count if isinstance(log.lines, LineNumbers) else len(log.lines)
-        if fault.position == last - 1:
+        # If the line before is truncated too, lines are cut at some width, not the file
+        if fault.position == last - 1 and last - 2 not in {cut.position for _, cut in truncated}:
             message = "the file ends within a record"
             log.faults[index] = replace(fault, kind=Fault.TRUNCATED, message=message)
 

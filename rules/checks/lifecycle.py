@@ -66,7 +66,7 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
                     "mark one moment",
                     "one moment",
                     len(indices),
-                    f"log {marker} once, from one process",
+                    f"log {marker} once, from one process, and keep the records of one attempt",
                 )
                 break
 

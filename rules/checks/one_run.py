@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from operator import attrgetter
-
-import msgspec
 
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
+from podium.rules.checks.time_units import (
+    EARLIEST_MS,
+    LATEST_MS,
+    OtherUnit,
+    other_unit,
+    unit_of_short_run,
+)
 from podium.rules.checks.watch import again, on
 from podium.rules.citations import LIBRARY
 from podium.rules.consequences import OF_REPEATED_RECORDS
@@ -195,59 +201,7 @@ def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
     )
 
 
-EARLIEST_MS, LATEST_MS = 1e12, 4e12
-"""September 2001 and October 2096: a clock outside is not set, or counts another unit."""
-
-_UNITS = (
-    # From 2017 to 2042. A clock in milliseconds since the start of a machine may also be in this
-    # range; the length of the run tells them apart
-    ("seconds", 1.5e9, 2.3e9, "1000 times too good"),
-    ("microseconds", 1e15, 4e15, "1000 times too bad"),
-    ("nanoseconds", 1e18, 4e18, "1000000 times too bad"),
-)
-
-_SHORTEST_RUN_MS = 8_000.0
-"""No published run of 0.7 or later is shorter; the same number of seconds is over two hours."""
-
-_LONGEST_SPAN = 2e6
-"""Time from the first to the last record: 23 days in seconds, half an hour in milliseconds."""
-
 _time_of = attrgetter("time_ms")
-
-
-class OtherUnit(msgspec.Struct, frozen=True):
-    """Times that are not milliseconds.
-
-    `effect` is the effect on the score, `first` the index of the first such time, and `count` the
-    number of such times.
-    """
-
-    unit: str
-    effect: str
-    first: int
-    count: int
-
-
-def other_unit(times: Sequence[float]) -> OtherUnit | None:
-    """The unit of times that are not milliseconds; None if all may be milliseconds."""
-    if not times or (min(times) >= EARLIEST_MS and max(times) <= LATEST_MS):
-        return None
-    for unit, low, high, effect in _UNITS:
-        indices = [index for index, time in enumerate(times) if low <= time <= high]
-        if not indices:
-            continue
-        span = max(times) - min(times)
-        # No time can be this small in a log whose other times are milliseconds since 1970
-        if unit != "seconds" or span <= _LONGEST_SPAN or max(times) >= EARLIEST_MS:
-            return OtherUnit(unit, effect, indices[0], len(indices))
-    return None
-
-
-def seconds_of_other_clock(start: float, stop: float) -> OtherUnit | None:
-    """Seconds that do not count from 1970, detected by a run that takes too few milliseconds."""
-    if max(start, stop) < EARLIEST_MS and 0 < stop - start < _SHORTEST_RUN_MS:
-        return OtherUnit("seconds", "1000 times too good", 0, 2)
-    return None
 
 
 def _begins_outside(_: Run, record: Record) -> bool:
@@ -263,7 +217,7 @@ def _in_seconds(key: str, second: int) -> str:
     "run.time-unit",
     follows=OF_REPEATED_RECORDS,
     key="time_ms",
-    says="time_ms counts milliseconds, not seconds",
+    says="time_ms is a finite number of milliseconds, not of another unit",
     cites=f"{LIBRARY}, time_ms",
     stated_by=StatedBy.PODIUM,
     severity=Severity.ERROR,
@@ -280,11 +234,23 @@ def time_unit(run: Run, context: Context) -> Iterator[Violation]:
     if context.generation != "mllog":
         return
     times = [*map(_time_of, run.records)]
+    endless = [index for index, time in enumerate(times) if not isfinite(time)]
+    if endless:
+        time = times[endless[0]]
+        yield Violation(
+            endless[0],
+            f"time_ms is {show(time)} ({len(endless)} of {len(times)} records); must be a finite "
+            "number of milliseconds",
+            "milliseconds since 1970",
+            time,
+            "log time_ms in milliseconds, such as int(time.time() * 1000)",
+        )
+        return
     other = other_unit(times)
     if other is not None:
         index, time = other.first, times[other.first]
         evidence = f"({show(time)}; {other.count} of {len(times)} records)"
-    elif (other := _of_other_clock(run)) is not None:
+    elif (other := _of_short_run(run)) is not None:
         index, time = run.where["run_stop"][-1], times[run.where["run_stop"][-1]]
         duration = time - times[run.where["run_start"][0]]
         evidence = f"(run_stop is {duration:.6g} after run_start)"
@@ -300,11 +266,11 @@ def time_unit(run: Run, context: Context) -> Iterator[Violation]:
     )
 
 
-def _of_other_clock(run: Run) -> OtherUnit | None:
+def _of_short_run(run: Run) -> OtherUnit | None:
     start, stop = run.first("run_start"), run.last("run_stop")
     if start is None or stop is None:
         return None
-    return seconds_of_other_clock(start.time_ms, stop.time_ms)
+    return unit_of_short_run(start.time_ms, stop.time_ms)
 
 
 @check(
@@ -326,8 +292,12 @@ def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
     if index is None:
         return
     record = run.records[index]
-    # A time in another unit is reported as such
-    if other_unit([record.time_ms]) is None and _of_other_clock(run) is None:
+    # A time in another unit, or NaN, is reported as such
+    if (
+        isfinite(record.time_ms)
+        and other_unit([record.time_ms]) is None
+        and _of_short_run(run) is None
+    ):
         yield Violation(
             index,
             f"time_ms of {record.key} is {show(record.time_ms)}; must be milliseconds since 1970",

@@ -156,3 +156,8 @@ def test_a_missing_library_is_named(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(UsageFault, match=f"needs {library}: pip install {library}$"):
         getattr(faulty, method)()
+
+
+def test_an_empty_path_is_not_the_working_directory() -> None:
+    with pytest.raises(UsageFault, match="path is empty"):
+        podium.check("")

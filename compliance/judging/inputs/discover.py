@@ -17,7 +17,7 @@ from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.judging.inputs.boundary import outside
 from podium.compliance.judging.inputs.listing import Disk, holds
 from podium.compliance.judging.inputs.listing import ItemKind as OnDisk
-from podium.compliance.judging.inputs.log_names import no_logs
+from podium.compliance.judging.inputs.log_names import ARCHIVE, no_logs
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.standard_input import GIVEN, spool
 from podium.compliance.judging.inputs.submission_folders import (
@@ -144,6 +144,8 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     except ValueError:
         raise NothingToJudge(f"no such file or folder: {path}") from None
     if not folder:
+        if ARCHIVE.search(path.name):
+            raise UsageFault(f"{path} is an archive; unpack it, and check its folder or its logs")
         # A log that is passed as a PATH may have any name; only names in folders are matched
         return PathContents(PathKind.SYSTEM if path.suffix == ".json" else PathKind.LOG)
     if is_submission(path, request):

@@ -93,6 +93,9 @@ def at_hand(arguments: Sequence[str]) -> Iterator[GivenPaths]:
     Raises UsageFault or NothingToJudge for a URL that cannot be fetched. These errors, and errors
     raised within the context, name URLs as the user wrote them.
     """
+    # pathlib reads it as the working directory
+    if "" in arguments:
+        raise UsageFault("a PATH is empty; expected a file or a folder, such as .")
     if not any(map(URL.match, arguments)):
         yield GivenPaths([*map(Path, arguments)])
         return

@@ -25,11 +25,21 @@ MOST_GLOBS = 6
 
 LOG_SUFFIX = re.compile(r"(?:\.(?:txt|log|out|err|gz|zst|bz2|xz|bak|orig))+$", re.IGNORECASE)
 
-# In code that writes records, no line has a key after the brace
-_RECORD = re.compile(rb""":::MLLOG\s*\{\s*["']\w|:::MLL\s\d|:::MLPv0\.\d""")
+# In code that writes records, no line has a key after the brace. A record may lack its token, or be
+# a string inside another JSON object
+_RECORD = re.compile(
+    rb"""MLLOG\W{0,3}\{\s*\\*["']\w"""
+    rb"""|^[^\n{]{0,80}\{(?=[^\n]*"time_ms")(?=[^\n]*"key")"""
+    rb"|:::MLL\s\d|:::MLPv0\.\d",
+    re.MULTILINE,
+)
 _NUMBER = re.compile(r"(\d+)\D*$")
 _ALMOST = re.compile(r"results?[ ._-]*(\d+)", re.IGNORECASE)
 _OTHERS = (".py", ".sh", ".md", ".rst", ".json", ".html", ".ipynb", ".patch", ".diff", ".c", ".cpp")
+
+
+ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)*|tgz|tzst|zip|7z)$", re.IGNORECASE)
+"""The end of the name of an archive. Its files, one after the other, would look like one log."""
 
 
 def holds_records(path: str | Path) -> bool:
@@ -37,14 +47,15 @@ def holds_records(path: str | Path) -> bool:
 
     Code and documents that quote a record are not logs.
     """
-    if str(path).lower().endswith(_OTHERS):
+    if str(path).lower().endswith(_OTHERS) or ARCHIVE.search(str(path)):
         return False
     try:
         with open_plain(path) as stream:
             head = stream.read(MAGIC)
             stream.seek(0)
             if not head.startswith(COMPRESSED):
-                return _RECORD.search(stream.read(HEAD)) is not None
+                # Without null bytes, UTF-16 is legible
+                return _RECORD.search(stream.read(HEAD).replace(b"\0", b"")) is not None
             start = b""
             for piece in inflate(stream, head):
                 start += bytes(piece[:HEAD])

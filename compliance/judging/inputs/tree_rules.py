@@ -70,6 +70,7 @@ UNKNOWN_FOLDER = note(
     cites=STRUCTURE,
     bad=(write("measurements/notes.md"),),
     good=(write("documentation/notes.md"),),
+    follows=(Follows("tree.misplaced"),),
 )
 LINKED_FOLDER = both(
     "tree.linked-folder",

@@ -47,6 +47,10 @@ from podium.rules.finding import Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
+_PLACE = "results/<system>/<benchmark>/"
+_CODE = ("benchmarks", "code", "documentation")
+"""Folders that may contain logs, such as those of the reference."""
+
 
 class Listing(msgspec.Struct):
     """The names in one folder, sorted; `links` lead to folders, `folders` has followed links."""
@@ -85,7 +89,8 @@ class _Scan(msgspec.Struct):
 
     def fill(self) -> None:
         """Add the systems, the results and the findings to the tree."""
-        for name in self._list("").folders:
+        top = self._list("")
+        for name in top.folders:
             # The rules on repositories check names with a leading dot, such as .git
             if name not in TOP_FOLDERS and not name.startswith("."):
                 self._unknown_top(name)
@@ -95,10 +100,13 @@ class _Scan(msgspec.Struct):
             if name.endswith(".json"):
                 self.tree.systems[name[:-5]] = f"systems/{name}"
         results = self._list("results")
-        self.tree.result_systems.extend(results.folders)
-        self._files("results", results, "any result", "results/<system>/<benchmark>/", ())
-        for system in results.folders:
+        systems = [name for name in results.folders if not self._no_system(name)]
+        self.tree.result_systems.extend(systems)
+        self._files("results", results, "any result", _PLACE, ())
+        for system in systems:
             self._system(system)
+        if self._lacking():
+            self._outside_results(top)
         if self.strays:
             self._report_strays()
 
@@ -260,8 +268,7 @@ class _Scan(msgspec.Struct):
 
     def _subfolder(self, system: str, path: str, name: str) -> bool:
         """Whether a subfolder of a result contains logs, which are then strays."""
-        contents = [content for _, content in self.tree.disk.walk(f"{path}/{name}")]
-        count = sum(is_log(item.name) for content in contents for item in content.items)
+        count = self._logs_below(f"{path}/{name}")
         if count:
             self._stray(system, f"{path}/{name}", count, "in a subfolder of the result", path)
         return bool(count)
@@ -272,10 +279,42 @@ class _Scan(msgspec.Struct):
         pronoun = "it" if count == 1 else "them"
         self.strays[path] = _Stray(system, {**fields, "pronoun": pronoun})
 
-    def _report_strays(self) -> None:
-        """Report the logs outside the folders of results, as errors where runs are missing."""
+    def _no_system(self, name: str) -> bool:
+        """Whether a folder in `results` is a benchmark's and has logs; they are then strays."""
+        if name in self.tree.systems or not benchmark_called(name, self.rules):
+            return False
+        path = f"results/{name}"
+        items = self.tree.disk.folder(path).items
+        count = sum(is_log(item.name) for item in items)
+        if not count or any(item.kind is ItemKind.FOLDER for item in items):
+            return False
+        self._stray("", path, count, "outside any system's folder", f"results/<system>/{name}/")
+        return True
+
+    def _lacking(self) -> set[str]:
+        """The systems with a result that lacks runs; "" for a tree without results."""
         results, needed = self.tree.results, self.rules.benchmark
         lacking = {r.system for r in results if len(r.logs) < needed(r.benchmark).runs}
+        return lacking if results else {""}
+
+    def _outside_results(self, top: Listing) -> None:
+        """Look for the missing logs in other folders of the submission."""
+        counts = {name: int(is_log(name)) for name in top.files}
+        # Code may contain logs of the reference
+        for name in top.folders:
+            if name != "results" and (name not in _CODE or not self.tree.results):
+                counts[name] = self._logs_below(name)
+        for path, count in counts.items():
+            if count:
+                self._stray("", path, count, "outside results", _PLACE)
+
+    def _logs_below(self, path: str) -> int:
+        contents = [content for _, content in self.tree.disk.walk(path)]
+        return sum(is_log(item.name) for content in contents for item in content.items)
+
+    def _report_strays(self) -> None:
+        """Report the logs outside the folders of results, as errors where runs are missing."""
+        results, lacking = self.tree.results, self._lacking()
         for path, stray in self.strays.items():
             # A log outside any system may belong to each of them
             misses_runs = not results or stray.system in lacking or (not stray.system and lacking)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
@@ -12,39 +13,33 @@ from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.keys.near_misses import near_misses
 from podium.rules.benchmark_names import advice_on
+from podium.rules.consequences import FIRST_RECORD
 from podium.rules.constraints.formula import show_logged
 from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.table import Violation
 
 BENCHMARK = "submission_benchmark"
 END = "run_stop"
+START = "init_start"
 MISSPELT = "log.misspelt-key"
+
+_BEGINNING = frozenset((START, "submission_division", "cache_clear"))
+"""Keys of which each log has some: if it has none, its beginning is missing."""
 
 
 def advised(
     broken_rules: Iterable[RuleViolation], verifier: VerifierReading
 ) -> Iterator[RuleViolation]:
     """The violations, some with help that names the probable error in the log."""
-    broken_rules, run = [*broken_rules], verifier.run
+    broken_rules = [*broken_rules]
     absent_keys = [rule.key for rule in broken_rules if rule.key and _is_absent(rule)]
-    meant_keys = near_misses([*run.where], absent_keys) if absent_keys else {}
-    written = {key: name for name, key in meant_keys.items()}
     for rule in broken_rules:
-        if rule.key in written and _is_absent(rule):
-            line = run.line(run.where[written[rule.key]][0])
-            hint = f"line {line} logs {written[rule.key]}: log it as {rule.key}"
-            rule = replace(
-                rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
-            )
-        elif rule.key == END and run.records and _is_absent(rule):
-            last = len(run.records) - 1
-            hint = (
-                f"the last record is {run.records[last].key} in line {run.line(last)}: copy the "
-                "complete log of the run; if the run itself was interrupted, repeat it"
-            )
-            rule = replace(
-                rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
-            )
+        hint = (
+            _about_absence(rule.key, absent_keys, verifier) if rule.key and _is_absent(rule) else ""
+        )
+        if hint:
+            violations = [replace(violation, hint=hint) for violation in rule.violations]
+            rule = replace(rule, violations=violations)
         elif rule.key == BENCHMARK and rule.severity is Severity.ERROR:
             advise = partial(_about_name, verifier=verifier)
             rule = replace(rule, violations=[*map(advise, rule.violations)])
@@ -53,12 +48,32 @@ def advised(
         yield rule
 
 
+def _about_absence(key: str, absent_keys: Sequence[str], verifier: VerifierReading) -> str:
+    """The help for a key that is not logged, if the log shows why; empty if it does not."""
+    run = verifier.run
+    written = {meant: name for name, meant in near_misses([*run.where], absent_keys).items()}
+    if name := written.get(key):
+        return f"line {run.line(run.where[name][0])} logs {name}: log it as {key}"
+    if line := _without_token(key, verifier.log.data):
+        return f"line {line} has its record without the token: write `:::MLLOG ` before it"
+    if key == END and run.records:
+        last = len(run.records) - 1
+        return (
+            f"the last record is {run.records[last].key} in line {run.line(last)}: copy the "
+            "complete log of the run; if the run itself was interrupted, repeat it"
+        )
+    if key == START and run.records and _BEGINNING.issubset(absent_keys):
+        return f"{FIRST_RECORD}{run.records[0].key} in line {run.line(0)}: copy the complete log"
+    return ""
+
+
 def mark_named(findings: Sequence[Finding]) -> list[Finding]:
     """The findings; findings that follow from a wrong name are marked.
 
     The finding about a misspelled key follows from the finding that the right key is missing. A
     crash because of missing rules follows from the finding about the benchmark's name.
     """
+    findings = _about_metadata(findings)
     errors = {finding.key: finding.id for finding in findings if finding.severity is Severity.ERROR}
     causes = {id(finding): errors.get(_key_at_fault(finding), "") for finding in findings}
     return [
@@ -67,6 +82,35 @@ def mark_named(findings: Sequence[Finding]) -> list[Finding]:
         else finding
         for finding in findings
     ]
+
+
+def _about_metadata(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings; of those about members that metadata lacks, the first with one cause leads.
+
+    The cause is a misspelled member, or else the same metadata, such as none. The help names the
+    misspelled member.
+    """
+    leaders: dict[object, str] = {}
+    marked = []
+    for finding in findings:
+        if finding.expected.startswith(_WITH) and isinstance(finding.actual, list):
+            names = finding.expected.removeprefix(_WITH).split(" or ")
+            members = [name for name in finding.actual if name not in _SOURCE]
+            misspelled = near_misses(members, names)
+            for name, meant in misspelled.items():
+                hint = f"rename {name} to {meant} in the metadata of {finding.key}"
+                finding = replace(finding, hint=hint)
+            cause = next(iter(misspelled), tuple(members))
+            if finding.severity is Severity.ERROR:
+                leader = leaders.setdefault(cause, finding.id)
+                finding = finding if leader == finding.id else replace(finding, caused_by=leader)
+        marked.append(finding)
+    return marked
+
+
+_WITH = "metadata with "
+_SOURCE = ("file", "lineno")
+"""Members that the logging library adds to all metadata."""
 
 
 def _key_at_fault(finding: Finding) -> str:
@@ -93,6 +137,18 @@ def _about_name(violation: Violation, verifier: VerifierReading) -> Violation:
 
 def _is_absent(rule: RuleViolation) -> bool:
     return rule.row is not None and all(violation.position is None for violation in rule.violations)
+
+
+def _without_token(key: str, data: bytes) -> int | None:
+    """The line with a record of the key, but without a token; None if there is none."""
+    pattern = rb'(?m)^(?=[^\n]*"time_ms")[^\n]*"key": ?"%b"[^\n]*' % re.escape(key.encode())
+    for match in re.finditer(pattern, data) if b'"%b"' % key.encode() in data else ():
+        if _TOKEN not in match[0]:
+            return data.count(b"\n", 0, match.start()) + 1
+    return None
+
+
+_TOKEN = b"MLLOG"
 
 
 def _about_rounding(violation: Violation) -> Violation:

@@ -8,17 +8,20 @@ from functools import cache
 import msgspec
 
 from podium.compliance.judging.logs import log_rules
+from podium.compliance.judging.logs.contents import other_encoding
 from podium.logging_spec.reader.log import CUTS, Fault, Log
 from podium.rules.checks import catalogue
 from podium.rules.consequences import (
     CONTENT,
     OF_ANOTHER_BENCHMARK,
     OF_REPEATED_RECORDS,
+    OF_THE_BEGINNING,
     ROWS,
     UNREAD_LINES,
     Follows,
     Reach,
     mark,
+    same_line,
 )
 from podium.rules.finding import Finding
 from podium.rules.fixed.fixed_rule import declared_in
@@ -71,7 +74,7 @@ def causes_in(log: Log, repeats: Collection[str], unread_rules: Collection[str])
         repeats,
         unread_rules,
         frozenset(fault.key for fault in log.faults if fault.key),
-        any(fault.kind in CUTS for fault in log.faults),
+        any(fault.kind in CUTS for fault in log.faults) or other_encoding(log) is not None,
         _lines_without("value", log),
         _lines_without("metadata", log),
     )
@@ -95,7 +98,7 @@ def mark_consequences(findings: Sequence[Finding], causes: Causes) -> list[Findi
         # Findings about lines do not follow from each other
         if rule in _FAULTS_OF_LINES:
             return follows
-        return (*follows, *of_unread_lines, *_OF_SEVERAL.get(rule, _OF_SEVERAL_RUNS))
+        return (*follows, *of_unread_lines, *_OF_SEVERAL.get(rule, _OF_OTHERS))
 
     return mark(findings, declared, _file) if len(findings) > 1 else [*findings]
 
@@ -119,6 +122,11 @@ def _of_the_end(cause: Finding, finding: Finding) -> bool:
 
 def _of_the_start(cause: Finding, finding: Finding) -> bool:
     return cause.line is None and "run_start" in finding.message
+
+
+def _of_initialization(cause: Finding, finding: Finding) -> bool:
+    is_other = finding.id != cause.id and finding.line is not None
+    return cause.line is None and is_other and str(cause.key) in finding.message
 
 
 def _of_the_type(cause: Finding, finding: Finding) -> bool:
@@ -148,13 +156,22 @@ _OF_SEVERAL_RUNS = (
     # The outputs of ranks may be joined one after the other
     Follows("log.repeated-by-ranks", when=_of_attempts),
 )
+_OF_INITIALIZATION = (
+    OF_THE_BEGINNING,
+    Follows("common.init_start", when=_of_initialization),
+    Follows("common.init_stop", when=_of_initialization),
+)
+_OF_OTHERS = (*_OF_SEVERAL_RUNS, *_OF_INITIALIZATION)
+_OF_A_REPEAT = Follows("run.repeated-marker", when=same_line)
 _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "log.several-attempts": (),
     "log.repeated-by-ranks": (),
-    "common.submission_division": _OF_SEVERAL_RUNS[:1],
+    "common.submission_division": (*_OF_SEVERAL_RUNS[:1], OF_THE_BEGINNING),
     "log.wrong-type": _OF_SEVERAL_RUNS[:1],
     "run.time-unit": _OF_SEVERAL_RUNS[:1],
-    "common.run_start": _OF_SEVERAL_RUNS[:2],
+    "common.run_start": (*_OF_SEVERAL_RUNS[:2], *_OF_INITIALIZATION, _OF_A_REPEAT),
+    "common.init_start": _OF_SEVERAL_RUNS,
+    "common.init_stop": (*_OF_SEVERAL_RUNS, *_OF_INITIALIZATION[:2]),
     "common.run_stop": (*_OF_SEVERAL_RUNS[:2], _OF_SEVERAL_RUNS[3]),
 }
 """The causes of rules that are causes themselves, without cycles."""
@@ -185,5 +202,16 @@ def _declared() -> Mapping[str, Sequence[Follows]]:
     }
 
 
-_OF_GROUPS = {"evaluation": (OF_ANOTHER_BENCHMARK,)}
+def _after(cause: Finding, finding: Finding) -> bool:
+    return (finding.line or 0) > (cause.line or 0)
+
+
+_OF_ANOTHER_START = (Follows("run.repeated-marker", when=_after),)
+
+_OF_GROUPS = {
+    "evaluation": (OF_ANOTHER_BENCHMARK,),
+    # Training that continues from a checkpoint repeats positions
+    "progress": _OF_ANOTHER_START,
+    "pairing": _OF_ANOTHER_START,
+}
 """Additional causes of checks, by the first part of their ids: schedules are of a benchmark."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from podium.compliance.judging.logs.advice import advised, mark_named
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.judging.logs.consequences import causes_in, mark_consequences
-from podium.compliance.judging.logs.contents import contents_of
+from podium.compliance.judging.logs.contents import contents_of, other_encoding
 from podium.compliance.judging.logs.log_rules import (
     COLOR_CODES,
     CUT_OUT,
@@ -224,11 +223,15 @@ class _Judgement:
             self.verifier.crashes(None, f"line {line_number}: {crashing.message}")
         if self.log.faults:
             yield from self._about_lines(self.log.faults)
-        if encoding := _encoding(self.log.head):
-            text, name = encoding
-            yield ENCODING.found(self.profile, self.path, encoding=text, name=name)
+        yield from self._about_encoding()
         if not self.run.records:
             yield self._about_nothing()
+
+    def _about_encoding(self) -> Iterator[Finding]:
+        if encoding := other_encoding(self.log):
+            yield ENCODING.found(
+                self.profile, self.path, problem=encoding.problem, fix=encoding.fix
+            )
 
     def _about_lines(self, faults: Iterable[LineFault]) -> Iterator[Finding]:
         """One finding for each cause, for any number of lines."""
@@ -306,28 +309,3 @@ def few(items: Sequence[_T]) -> Iterator[tuple[_T, str]]:
     for index, item in enumerate(first_items, 1):
         last = omitted and index == len(first_items)
         yield item, f" (and {omitted} more in this log)" if last else ""
-
-
-def _encoding(head: memoryview) -> tuple[str, str] | None:
-    """The encoding of a file that is not UTF-8: its name in messages, and its name for iconv."""
-    start = bytes(head[:64])
-    for mark, words, name in _MARKS:
-        if start.startswith(mark):
-            return words, name
-    # In Latin text every other byte is zero, even without a byte order mark
-    for offset, words, name in (
-        (1, "UTF-16 (little-endian)", "UTF-16LE"),
-        (0, "UTF-16 (big-endian)", "UTF-16BE"),
-    ):
-        if len(start) > 8 and not any(start[offset::2]):
-            return words, name
-    return None
-
-
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "UTF-32 (little-endian)", "UTF-32"),
-    (codecs.BOM_UTF32_BE, "UTF-32 (big-endian)", "UTF-32"),
-    (codecs.BOM_UTF16_LE, "UTF-16 (little-endian)", "UTF-16"),
-    (codecs.BOM_UTF16_BE, "UTF-16 (big-endian)", "UTF-16"),
-)
-"""Byte order marks of other encodings, the longest first."""

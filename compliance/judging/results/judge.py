@@ -7,9 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from podium.compliance.judging.inputs.benchmark_names import advice_on
 from podium.compliance.judging.inputs.layout import RESULT_NAME, ResultFolder, Tree
+from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.log_names import is_compressed, placed
-from podium.compliance.judging.inputs.tree_rules import MISNAMED_LOG, MISPLACED, UNKNOWN_FILE
+from podium.compliance.judging.inputs.tree_rules import (
+    MISNAMED_LOG,
+    MISPLACED,
+    UNKNOWN_BENCHMARK,
+    UNKNOWN_FILE,
+)
 from podium.compliance.judging.results.consistency import one_kind
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
@@ -30,6 +37,7 @@ from podium.compliance.judging.results.rules.run_rules import (
 )
 from podium.compliance.text.words import join_limited, plural
 from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.model.round import Round
 
 _MOST = 20
 """Findings about names in one folder beyond this number are only counted, in the last finding."""
@@ -64,18 +72,33 @@ def judge_result(
         verdict.findings += one_kind(verdict, path, context)
         verdict.findings += plausible(verdict, path, context)
         verdict.findings += judge_scaling(result)
-    if not tree.strays.isdisjoint(("", folder.system)):
-        verdict.findings = [*_of_strays(verdict.findings)]
+    if cause := _place_of_missing_runs(tree, folder, context.rules):
+        verdict.findings = [*_of_missing_runs(verdict.findings, cause)]
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]
     return verdict
 
 
-def _of_strays(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings; missing runs follow from logs of the system outside the folders of results."""
+def _place_of_missing_runs(tree: Tree, folder: ResultFolder, rules: Round) -> str:
+    """The rule about other logs of the system, which may be the missing runs; "" if there are none.
+
+    They are outside the folders of results, or in a folder whose name may mean the benchmark.
+    """
+    if not tree.strays.isdisjoint(("", folder.system)):
+        return MISPLACED.id
+    misnamed = any(
+        holds(f"results/{folder.system}", path)
+        and folder.benchmark in advice_on(path.rpartition("/")[2], rules)[1]
+        for path in tree.unjudged
+    )
+    return UNKNOWN_BENCHMARK.id if misnamed else ""
+
+
+def _of_missing_runs(findings: Iterable[Finding], cause: str) -> Iterator[Finding]:
+    """The findings; those about missing runs follow from the cause."""
     for finding in findings:
         follows = finding.id in (TOO_FEW_RUNS.id, NUMBERING.id)
-        yield replace(finding, caused_by=MISPLACED.id) if follows else finding
+        yield replace(finding, caused_by=cause) if follows else finding
 
 
 def _of_policy(finding: Finding) -> Finding:

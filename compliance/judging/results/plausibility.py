@@ -22,7 +22,7 @@ from podium.compliance.judging.results.rules.plausibility_rules import (
     UNEVEN_SPEED,
 )
 from podium.rules.checks.disclosure import DEVICE_BATCHES
-from podium.rules.checks.one_run import EARLIEST_MS
+from podium.rules.checks.time_units import EARLIEST_MS
 from podium.rules.convergence.spread import uneven
 from podium.rules.finding import Finding
 from podium.rules.fixed.fixed_rule import FixedRule

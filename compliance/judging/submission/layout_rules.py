@@ -20,6 +20,7 @@ from podium.compliance.judging.inputs.tree_rules import (
     UNKNOWN_BENCHMARK,
 )
 from podium.compliance.judging.results.official import JudgingContext
+from podium.compliance.text.words import plural
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
 from podium.rules.fixed.fixed_rule import both, policy
@@ -102,6 +103,7 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
             yield replace(finding, caused_by=cause)
         # The help for a missing description names the descriptions that may be meant
         cause = "" if {*tree.systems}.issuperset(tree.result_systems) else NO_DESCRIPTION.id
+        cause = MISPLACED.id if "" in tree.strays else cause
         for system, path in sorted(tree.systems.items()):
             if system not in tree.result_systems:
                 finding = NO_RESULTS_OF_SYSTEM.found(
@@ -126,9 +128,15 @@ def no_systems(folder: str, logs: Iterable[str]) -> Finding:
     return replace(finding, official=submitted)
 
 
-def no_results(folder: str) -> Finding:
+def no_results(folder: str, logs: Iterable[str]) -> Finding:
     """The finding about a folder with system descriptions whose logs are outside of `results`."""
     finding = NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
+    relative = [os.path.relpath(log, folder) for log in logs]
+    parents = [os.path.dirname(path) for path in relative if not path.startswith(os.pardir)]
+    if parents:
+        place = os.path.commonpath(parents) or "."
+        move = f"move {plural(len(parents), 'log')} from {place} to results/<system>/<benchmark>/"
+        finding = replace(finding, hint=move)
     return replace(finding, official=True)
 
 
@@ -183,6 +191,10 @@ def _advice(tree: Tree, system: str, rules: Round) -> str:
     for candidate in tree.systems:
         if tree.disk.has(f"results/{system}", candidate):
             return wrong_level(system, candidate, rules)
+    for folder, content in tree.disk.walk("systems"):
+        for item in content.items:
+            if item.name.casefold().startswith(f"{system}.json".casefold()):
+                return f"rename {folder}/{item.name} to systems/{system}.json"
     init = f"run `podium system init systems/{system}.json` on the system"
     unused = sorted({*tree.systems} - {*tree.result_systems})
     if not unused:

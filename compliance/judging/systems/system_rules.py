@@ -223,6 +223,10 @@ VERIFIER_CRASH = verifier(
     expected="a string",
     actual="given",
     bad=(set_to(SYSTEM, "framework", 2),),
+    follows=(
+        Follows("system.bad-type", when=same_line),
+        Follows("system.empty-field", when=same_line),
+    ),
 )
 
 SCHEMA = policy(

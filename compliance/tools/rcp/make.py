@@ -132,7 +132,7 @@ def _made(
         member = MEMBERS[benchmark_rules.convergence.points_unit]
         needed = 2 * benchmark_rules.runs
         if len(facts) < needed:
-            remarks.append(f"{name} has {len(facts)} runs; a reference needs {needed}")
+            remarks.append(f"{name} has {plural(len(facts), 'run')}; a reference needs {needed}")
         settings, mixed = _settings(facts)
         if mixed:
             remarks.append(f"{name}: omitted, because they differ between runs: {mixed}")

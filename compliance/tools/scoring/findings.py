@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.listing import Disk
 from podium.compliance.judging.results.reference_points import judge_reference_points, judge_scaling
+from podium.compliance.judging.results.result import Run
 from podium.compliance.judging.waivers.bypass_flags import BYPASSED_RULES, RCP, Params
 from podium.compliance.text.words import join_limited, plural
 from podium.compliance.tools.scoring.row import ScoredResult
@@ -26,7 +27,7 @@ from podium.compliance.tools.scoring.score_rules import (
     TIME_UNIT,
     UNEVEN_SPEED,
 )
-from podium.rules.checks.one_run import other_unit, seconds_of_other_clock
+from podium.rules.checks.time_units import OtherUnit, other_unit, unit_of_short_run
 from podium.rules.constraints.formula import show
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.spread import uneven
@@ -138,19 +139,9 @@ def _absurdity(run: RunFacts, usual_point: float | None) -> str:
 
 def about_times(scored: ScoredResult) -> Iterator[Finding]:
     """Times that are not milliseconds since 1970, and runs that stop before they start."""
-    for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
-        times = [time for time in (run.start_ms, run.stop_ms) if time is not None]
-        other_clock = seconds_of_other_clock(*times) if len(times) == 2 else None
-        if problem := other_unit(times) or other_clock:
-            yield _found(
-                scored,
-                TIME_UNIT,
-                member.display_path,
-                key="time_ms",
-                unit=problem.unit,
-                given=show(times[problem.first]),
-                effect=problem.effect,
-            )
+    members = [*zip(scored.result.runs, scored.result.counted, strict=True)]
+    yield from _about_unit(scored, members)
+    for member, run in members:
         # The official verifier does not compare the two times: such a log passes it
         if run.minutes is not None and run.minutes <= 0:
             yield _found(
@@ -161,6 +152,31 @@ def about_times(scored: ScoredResult) -> Iterator[Finding]:
                 before=-run.minutes,
                 minutes=run.minutes,
             )
+
+
+def _about_unit(scored: ScoredResult, members: Sequence[tuple[Run, RunFacts]]) -> Iterator[Finding]:
+    """One finding about runs whose times are in another unit; it names the first of them."""
+    problems = [(member, *found) for member, run in members if (found := _other_unit(run))]
+    if problems:
+        member, problem, time = problems[0]
+        yield _found(
+            scored,
+            TIME_UNIT,
+            member.display_path,
+            key="time_ms",
+            unit=problem.unit,
+            given=show(time),
+            runs=f"{len(problems)} of {len(members)} runs",
+            effect=problem.effect,
+        )
+
+
+def _other_unit(run: RunFacts) -> tuple[OtherUnit, float] | None:
+    """The unit of a run's times if it is not milliseconds, and the time that shows it."""
+    times = [time for time in (run.start_ms, run.stop_ms) if time is not None]
+    short = unit_of_short_run(*times) if len(times) == 2 else None
+    problem = other_unit(times) or short
+    return None if problem is None else (problem, times[problem.first])
 
 
 def _convergence(scored: ScoredResult) -> Iterator[Finding]:

@@ -78,7 +78,7 @@ TIME_UNIT = policy_in_both(
     says="the times of a run are in milliseconds",
     why="times in seconds make the score a thousandth of its true value, and no official program "
     "reports this",
-    message="time_ms looks like {unit} ({given}): the score would be {effect}",
+    message="time_ms looks like {unit} ({given}; {runs}): the score would be {effect}",
     help="log time_ms in milliseconds, such as int(time.time() * 1000)",
     actual="given",
     cites=_TIMING,

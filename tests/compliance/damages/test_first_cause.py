@@ -12,6 +12,7 @@ from podium.rules.fixed.edits import drop
 from tests.compliance.command_line import podium as run
 from tests.compliance.damages.base import (
     BENCHMARK,
+    DESCRIPTION,
     LOGS,
     ODD,
     RESULT,
@@ -52,10 +53,18 @@ LEVELS = {
     "one log below the system": (moved(log(9), f"results/{SYSTEM}/result_9.txt"),),
     "one misnamed log below the system": (moved(log(9), f"results/{SYSTEM}/run_9.log"),),
     "one log in a subfolder": (moved(log(9), f"{RESULT}/rerun/result_9.txt"),),
+    "one log at the top": (moved(log(9), "result_9.txt"),),
+    "one log among the descriptions": (moved(log(9), "systems/result_9.txt"),),
+    "one log in a folder with another name": (moved(log(9), f"old/{SYSTEM}/result_9.txt"),),
+    "one log in a folder that is almost the right one": (moved(log(9), f"Results/{log(9)}"),),
+    "logs in the folder of code": (moved(RESULT, f"benchmarks/{BENCHMARK}/results"),),
+    "a benchmark in place of a system": (moved(RESULT, f"results/{BENCHMARK}"),),
     "logs in a subfolder": tuple(
         moved(path, f"{RESULT}/run1/result_{number}.txt") for number, path in enumerate(LOGS)
     ),
 }
+
+OF_THE_COURSE = r'"key": "(?:run|block|eval)_[^\n]*"metadata": '
 
 CASES: dict[str, tuple[tuple[Change, ...], str]] = {
     "one log of another benchmark": (
@@ -84,6 +93,28 @@ CASES: dict[str, tuple[tuple[Change, ...], str]] = {
         tuple(sub(path, r'("time_ms": \d{13})', r"\g<1>000") for path in LOGS),
         "run.time-unit",
     ),
+    "each line cut at a width": (
+        (lines(ODD, lambda text: [line[:120].rstrip() + b"\n" for line in text]),),
+        "log.not-json",
+    ),
+    "no init_stop": ((drop(ODD, "init_stop"),), "common.init_stop"),
+    "no init_start": ((drop(ODD, "init_start"),), "common.init_start"),
+    "a misspelled member of metadata": (
+        (sub(ODD, '"samples_count"', '"sample_count"'),),
+        "common.block_start",
+    ),
+    "no metadata": (
+        (sub(ODD, rf"({OF_THE_COURSE})\{{[^}}]*\}}", r"\g<1>{}"),),
+        "common.run_stop",
+    ),
+    "metadata that is null": (
+        (sub(ODD, rf"({OF_THE_COURSE})\{{[^}}]*\}}", r"\g<1>null"),),
+        "common.run_stop",
+    ),
+    "one log in a misspelled folder": (
+        (moved(log(9), f"results/{SYSTEM}/llama2_70b_lra/result_9.txt"),),
+        "tree.unknown-benchmark",
+    ),
     "levels": (
         (moved(f"results/{SYSTEM}", f"results/closed/{SYSTEM}"),),
         "tree.no-system-description",
@@ -111,6 +142,21 @@ def test_two_runs_in_one_file_are_named_in_any_order(count: int, hours: int, tre
     findings = [found for found in podium.check(tree).findings if not found.caused_by]
     [first] = [found for found in findings if found.severity in ("error", "warning")]
     assert (first.id, first.line) == ("log.several-attempts", count + 2)
+
+
+def test_training_that_continues_in_the_same_file_is_named_first(tree: Path) -> None:
+    again = lines(ODD, lambda text: [*text[:40], shifted(b"".join(text[20:]), 1)])
+    changed(tree, (again,))
+    found = [each for each in podium.check(tree).findings if each.path.endswith("result_4.txt")]
+    [first] = [each for each in found if not each.caused_by]
+    assert (first.id, first.line) == ("run.repeated-marker", 41)
+
+
+def test_two_runs_of_the_result_in_one_file_are_not_two_runs_with_one_seed(tree: Path) -> None:
+    other = (tree / log(5)).read_bytes()
+    changed(tree, (in_bytes(ODD, lambda data: data + other),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert (first.id, first.line) == ("log.several-attempts", 60)
 
 
 def test_outputs_of_ranks_one_after_the_other_have_one_finding(tree: Path) -> None:
@@ -183,7 +229,8 @@ def test_one_fault_has_one_finding(name: str, tree: Path) -> None:
     report = podium.check(tree)
     assert {found.id for found in report.findings if not found.caused_by} - {
         # About scaling.json, which is outside of a result as well
-        "tree.unknown-file"
+        "tree.unknown-file",
+        "repo.case-collision",
     } == {rule}
     assert report.verdict == "rejected"
 
@@ -215,6 +262,55 @@ def test_a_folder_is_recognized_by_its_content(
         done = run(*call)
         assert done.exit_code == 2
         assert f"{target} must be named {part}" in done.output
+
+
+def test_a_missing_beginning_explains_what_is_not_logged(tree: Path) -> None:
+    changed(tree, (lines(ODD, lambda text: text[18:]),))
+    report = podium.check(tree)
+    [first] = [
+        found for found in report.findings if not found.caused_by and found.severity == "error"
+    ]
+    assert first.id == "common.init_start"
+    assert first.hint == "the first record is lora_alpha in line 1: copy the complete log"
+
+
+@pytest.mark.parametrize("key", ["global_batch_size", "run_stop", "lora_rank", "cache_clear"])
+def test_the_help_names_a_record_without_a_token(key: str, tree: Path) -> None:
+    changed(tree, (sub(ODD, rf':::MLLOG ([^\n]*"key": "{key}")', r"\g<1>"),))
+    [first] = [
+        found
+        for found in podium.check(tree).findings
+        if not found.caused_by and found.severity == "error"
+    ]
+    assert first.key == key
+    assert "has its record without the token" in first.hint
+
+
+@pytest.mark.parametrize(
+    "name", [f"{SYSTEM}.JSON", f"{SYSTEM}.json.txt", f"{SYSTEM.lower()}.json", "old/{SYSTEM}.json"]
+)
+def test_the_help_names_a_misnamed_description(name: str, tree: Path) -> None:
+    written = f"systems/{name.format(SYSTEM=SYSTEM)}"
+    changed(tree, (moved(DESCRIPTION, written),))
+    found = {each.id: each for each in podium.check(tree).findings}
+    hint = found["tree.no-system-description"].hint
+    assert hint == f"rename {written} to {DESCRIPTION}"
+
+
+def test_another_spelling_of_a_status_explains_runs_without_success(tree: Path) -> None:
+    changes = [sub(path, '"status": "success"', '"status": "SUCCESS"') for path in LOGS[4:6]]
+    changed(tree, tuple(changes))
+    report = podium.check(tree)
+    found = [each for each in report.findings if not each.caused_by and each.severity != "note"]
+    assert {each.id for each in found} == {"run.unknown-status"}
+    assert report.official_verdict == "rejected"
+
+
+def test_the_help_names_the_folder_of_logs_without_results(tree: Path) -> None:
+    changed(tree, (moved(f"results/{SYSTEM}", SYSTEM),))
+    [first] = [found for found in podium.check(tree).findings if not found.caused_by]
+    assert first.id == "tree.no-results"
+    assert f"move 10 logs from {SYSTEM}/{BENCHMARK} to results/" in first.hint
 
 
 def test_a_folder_of_code_with_another_name_is_pointed_at(tree: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 import shutil
 from pathlib import Path
@@ -140,6 +141,25 @@ def test_other_files_are_not_logs(name: str, text: str, tree: Submission) -> Non
     assert not holds_records(path)
     found = {each.id for each in check(tree.root, round="5.1").findings}
     assert "tree.misnamed-log" not in found
+
+
+def test_a_log_that_no_reader_understands_is_a_log(tree: Submission) -> None:
+    folder = tree.root / RESULT
+    text = (folder / "result_1.txt").read_text()
+    lines = [{"log": line, "stream": "stdout"} for line in text.splitlines(keepends=True)]
+    forms = {
+        "utf-16": text.encode("utf-16"),
+        "utf-16-be": text.encode("utf-16-be"),
+        "docker": "\n".join(map(json.dumps, lines)).encode(),
+        "no colons": text.replace(":::MLLOG", "MLLOG").encode(),
+        "no token": text.replace(":::MLLOG ", "").encode(),
+    }
+    (folder / "result_1.txt").unlink()
+    for content in forms.values():
+        (folder / "run_1.log").write_bytes(content)
+        report = check(tree.root, round="5.1")
+        found = [each for each in report.findings if each.severity == "error"]
+        assert [each.id for each in found if not each.caused_by] == ["tree.misnamed-log"]
 
 
 def test_what_a_link_leads_to_is_not_looked_into(tree: Submission, tmp_path: Path) -> None:

@@ -244,6 +244,7 @@ RCP_FAILED = both(
         Follows("closed.submission_benchmark", Reach.RESULT, _about_its_key),
         Follows("result.too-many-failed-runs", Reach.RESULT, _of_convergence),
         Follows("result.not-converged", Reach.RESULT, _of_convergence),
+        Follows("run.unknown-status", Reach.RESULT, _of_convergence),
     ),
 )
 RCP_MISSING = both(

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from podium.rules.consequences import OF_REPEATED_RECORDS, OF_THE_SAME_LINE, Follows, Reach
+from podium.rules.consequences import (
+    OF_REPEATED_RECORDS,
+    OF_THE_BEGINNING,
+    OF_THE_SAME_LINE,
+    Follows,
+    Reach,
+    of_its_file,
+)
 from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.edits import RESULT, drop, set_to
 from podium.rules.fixed.fixed_rule import both, note, policy, verifier
@@ -22,6 +29,10 @@ _FIRST, _SECOND = f"{RESULT}/result_0.txt", f"{RESULT}/result_1.txt"
 _OF_COPIES = (*OF_REPEATED_RECORDS, Follows("result.copied-run"))
 """Causes of findings about seeds: records, or whole runs, that are logged more than once."""
 
+# The log of the other run may also contain this run
+_OF_ANOTHER_LOG = (*_OF_COPIES, Follows("log.several-attempts", Reach.RESULT, of_its_file))
+"""Causes of findings about a seed that another log has as well."""
+
 
 def _same_file(cause: Finding, finding: Finding) -> bool:
     # A seed that is not logged by a source file is a different error
@@ -39,7 +50,7 @@ NONE = both(
     expected="at least one",
     varies=_BEFORE_4_1,
     bad=(drop(_FIRST, "seed"),),
-    follows=_OF_COPIES,
+    follows=(*_OF_COPIES, OF_THE_BEGINNING),
 )
 NOT_INTEGER = both(
     "seeds.not-integer",
@@ -81,7 +92,7 @@ REPEATED = both(
     "truncates them",
     bad=(set_to(_FIRST, "seed", 7), set_to(_SECOND, "seed", 7)),
     good=(set_to(_FIRST, "seed", 7), set_to(_SECOND, "seed", 8)),
-    follows=_OF_COPIES,
+    follows=_OF_ANOTHER_LOG,
 )
 REPEATED_IN_RUN = verifier(
     "seeds.repeated-in-run",
@@ -120,7 +131,7 @@ SHARED = policy(
     actual="seed",
     bad="two runs log the seed 100, one at line 4 of train.py, the other at line 3",
     good="the second logs the seed 101",
-    follows=_OF_COPIES,
+    follows=_OF_ANOTHER_LOG,
 )
 SOURCE = policy(
     "seeds.source",

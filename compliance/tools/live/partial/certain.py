@@ -82,10 +82,12 @@ class Partial(_Judgement):
 
 
 def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str) -> list[Finding]:
-    """The findings about lines of a log."""
+    """The findings about lines of a log, and about its encoding."""
     judgement = Partial(Reading(Run([]), rules), Profile.POLICY, path)
     judgement.log = log
-    return in_hindsight([*judgement._about_lines(faults)], rules, Profile.POLICY)
+    return in_hindsight(
+        [*judgement._about_lines(faults), *judgement._about_encoding()], rules, Profile.POLICY
+    )
 
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:

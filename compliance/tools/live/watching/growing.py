@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from podium.logging_spec.reader.inflate import COMPRESSED
 from podium.logging_spec.reader.line_numbers import count_lines
-from podium.logging_spec.reader.log import Log
+from podium.logging_spec.reader.log import HEAD, Log
 from podium.logging_spec.reader.read import name_truncation, parse_part, read_log
 from podium.logging_spec.reader.record import Record
 
@@ -83,6 +83,8 @@ class GrowingLog:
         piece = parse_part(data)
         log = self.log
         log.size += len(data)
+        if len(log.data) < HEAD:
+            log.data += data[: HEAD - len(log.data)]
         # A file with two formats counts as the newer one
         older = _AGE.index(piece.generation) - _AGE.index(log.generation)
         numbers = [self.lines + line for line in piece.lines]
@@ -101,7 +103,9 @@ class GrowingLog:
         if older < 0:
             self.begun_anew = bool(log.records or log.faults)
             stray_faults = [fault for fault in log.faults if fault.is_stray]
-            self.log = log = Log(piece.generation, places=[], size=log.size, faults=stray_faults)
+            self.log = log = Log(
+                piece.generation, places=[], size=log.size, data=log.data, faults=stray_faults
+            )
             log.ends_in_record = piece.ends_in_record
             self.odd = False
         assert isinstance(log.lines, list)
@@ -125,6 +129,12 @@ class GrowingLog:
         previous_count = len(self.log.records)
         self.log = read_log(self.path)
         return self.log.records[previous_count:]
+
+
+def _no_file(path: str) -> str:
+    if os.path.isdir(path):
+        return "is a folder; name the logs in it"
+    return "is not a regular file"
 
 
 BLOCK = 1 << 24
@@ -184,7 +194,7 @@ class Tail:
             return
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            self.problem = "is not a regular file"
+            self.problem = _no_file(self.path)
             return
         self._handle, self._place, self.seen, self.problem = handle, 0, True, ""
 

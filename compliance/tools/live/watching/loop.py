@@ -98,6 +98,9 @@ class Watch:
         self._conclude()
         self._wait_for_commands()
         if not any(log.tail.seen for log in self.logs):
+            problems = [f"{log.path} {log.tail.problem}" for log in self.logs if log.tail.problem]
+            if problems:
+                raise NothingToJudge("; ".join(problems))
             raise NothingToJudge(f"no such log: {', '.join(log.path for log in self.logs)}")
         return self._status()
 

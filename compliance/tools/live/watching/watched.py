@@ -116,7 +116,8 @@ class Watched:
     def _judge_faults(self) -> None:
         log = self.log.log
         new, self.faults = log.faults[self.faults :], len(log.faults)
-        if new:
+        # Text in UTF-16 has null bytes, and no line with a token
+        if new or (not log.records and b"\0" in log.data):
             self.guard.report(line_findings(log, new, self.choice.rules, self.path))
 
     # --- state ---

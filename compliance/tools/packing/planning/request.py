@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.benchmark_names import about_name, benchmark_called
 from podium.compliance.judging.inputs.round_selection import ChosenBy, RoundRequest
 from podium.compliance.tools.packing.planning.config import (
     CONFIG_FILE,
@@ -57,7 +58,15 @@ def read_request(path: Path, options: dict[str, Any], settings: Sequence[str] = 
             fields |= {"round": choice.rules.name, "usage": choice.rules.usage}
     config = validate(fields, str(file))
     rules = RoundRequest(config.usage, config.round).choose(base).rules
+    _refuse_unknown_benchmarks(config, rules, str(file))
     return PackRequest(config, rules, base, chosen_by)
+
+
+def _refuse_unknown_benchmarks(config: PackConfig, rules: Round, file: str) -> None:
+    for name in dict.fromkeys(result.benchmark for result in config.results):
+        if not benchmark_called(name, rules):
+            error, advice = about_name(name, rules)
+            raise UsageFault(f"{file}: {error}; {advice}")
 
 
 # --- options as fields ---

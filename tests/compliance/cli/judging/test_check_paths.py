@@ -15,6 +15,7 @@ import pytest
 
 from podium.compliance import check
 from podium.compliance.exit_codes import Exit
+from tests.builders import build
 from tests.compliance.command_line import Done, podium
 from tests.compliance.trees import usual
 from tests.locations import ROOT
@@ -241,3 +242,22 @@ def test_a_folder_to_be_relative_to_must_be_there(folder: str) -> None:
     assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
     assert "--relative-to" in done.stderr
     assert "no such folder" in done.stderr
+
+
+def test_an_empty_path_is_not_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = podium("check", "")
+    assert (done.exit_code, "a PATH is empty" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("ending", ["tar", "tgz", "tar.gz", "tar.zst", "zip"])
+def test_an_archive_is_not_a_log(ending: str, tmp_path: Path) -> None:
+    build("training", "5.1", "closed", "llama31_8b").write(tmp_path / "logs" / "run.log")
+    path = tmp_path / f"logs.{ending}"
+    kind = "zip" if ending == "zip" else "tar"
+    shutil.make_archive(str(tmp_path / "made"), kind, tmp_path / "logs")
+    (tmp_path / f"made.{kind}").rename(path)
+    done = podium("check", path, *OPTIONS)
+    assert (done.exit_code, "is an archive; unpack it" in done.stderr) == (2, True)

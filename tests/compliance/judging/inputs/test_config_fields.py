@@ -46,6 +46,31 @@ def test_an_unknown_field_is_refused(
     assert done.stderr.startswith(f"podium: {config}:{line}: {message}")
 
 
+@pytest.mark.parametrize("command", ["check", "score", "doctor", "rcp check", "pack"])
+def test_an_unknown_table_is_refused_where_nothing_else_is(command: str, tmp_path: Path) -> None:
+    config = tmp_path / "podium.toml"
+    config.write_text(
+        'submitter = "Acme"\nround = "5.1"\n[[result]]\nsystem = "n8"\n'
+        'benchmark = "llama31_8b"\nlogs = ["*.log"]\n'
+    )
+    done = podium(*command.split(), tmp_path)
+    assert done.exit_code == 2
+    assert "result; did you mean results?" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["llama31-8b", "llama3.1_8b", "llama31_8"])
+@pytest.mark.parametrize("command", ["check", "pack"])
+def test_an_unknown_benchmark_is_refused(command: str, name: str, tmp_path: Path) -> None:
+    build("training", "5.1", "closed", "llama31_8b").write(tmp_path / "a.log")
+    (tmp_path / "podium.toml").write_text(
+        'submitter = "Acme"\nround = "5.1"\n[[results]]\nsystem = "n8"\n'
+        f'benchmark = "{name}"\nlogs = ["*.log"]\n'
+    )
+    done = podium(command, tmp_path)
+    assert done.exit_code == 2
+    assert f"{name} is not a benchmark of training 5.1; did you mean llama31_8b?" in done.stderr
+
+
 def test_all_known_fields_are_taken(log: Path) -> None:
     (log.parent / "podium.toml").write_text(
         'submitter = "Acme"\nround = "5.1"\nusage = "training"\ndivision = "closed"\n'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -324,6 +325,42 @@ def test_seconds_of_a_clock_that_does_not_count_from_1970_are_an_error(
     )
 
 
+@pytest.mark.parametrize(
+    ("seconds", "unit", "factor"),
+    [(60, "minutes", "60000"), (3600, "hours", "3600000"), (86_400, "days", "86400000")],
+)
+def test_units_longer_than_a_second_are_named(
+    seconds: int, unit: str, factor: str, tmp_path: Path, lines: list[str]
+) -> None:
+    [found], _ = judged(tmp_path / "result_0.txt", in_unit(lines, 1 / (1000 * seconds)))
+    assert (found.id, found.severity) == ("run.time-unit", "error")
+    assert f"time_ms looks like {unit}" in found.message
+    assert f"the score would be {factor} times too good" in found.message
+
+
+def test_times_of_windows_are_in_another_unit(tmp_path: Path, lines: list[str]) -> None:
+    def since_1601(time: re.Match[str]) -> str:
+        return str(int(time[0]) * 10_000 + 116_444_736_000_000_000)
+
+    text = re.sub(r'(?<="time_ms": )\d+', since_1601, "\n".join(lines))
+    [found], _ = judged(tmp_path / "result_0.txt", text.splitlines())
+    assert (found.id, found.severity) == ("run.time-unit", "error")
+    assert "time_ms looks like units of 100 ns" in found.message
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", '"nan"'])
+@pytest.mark.parametrize("key", ["run_start", "run_stop", "seed"])
+def test_a_time_that_is_not_finite_is_the_cause(
+    value: str, key: str, tmp_path: Path, lines: list[str]
+) -> None:
+    place = place_of(lines, key)
+    damaged = [*lines]
+    damaged[place] = re.sub(r'"time_ms": \d+', f'"time_ms": {value}', lines[place])
+    [found], _ = judged(tmp_path / "result_0.txt", damaged)
+    assert (found.id, found.severity, found.line) == ("run.time-unit", "error", place + 1)
+    assert "must be a finite number of milliseconds" in found.message
+
+
 def test_a_single_time_before_1970_is_noted(tmp_path: Path, lines: list[str]) -> None:
     own, _ = judged(tmp_path / "result_0.txt", in_unit(lines, -1, ("seed",)))
     [found] = [each for each in own if each.id == "run.clock-implausible"]
@@ -339,6 +376,36 @@ def test_seconds_fail_whatever_the_command(command: str, tmp_path: Path, lines: 
     done = podium(command, *once, path, "--round", "5.1")
     assert done.exit_code == 1
     assert "looks like seconds" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("command", ["check", "watch"])
+def test_another_encoding_fails_whatever_the_command(
+    command: str, encoding: str, tmp_path: Path, lines: list[str]
+) -> None:
+    path = tmp_path / "result_0.txt"
+    path.write_bytes("\n".join(lines).encode(encoding))
+    once = ["--once"] if command == "watch" else []
+    done = podium(command, *once, path, "--round", "5.1")
+    assert done.exit_code == 1
+    assert "the file is encoded in UTF-" in " ".join(done.stdout.split())
+
+
+def test_text_that_is_appended_in_utf_16_is_the_cause(tmp_path: Path, lines: list[str]) -> None:
+    path = tmp_path / "result_0.txt"
+    first, rest = ("\n".join(part) + "\n" for part in (lines[:12], lines[12:]))
+    path.write_bytes(first.encode() + rest.encode("utf-16-le"))
+    [found] = [each for each in check(path, round="5.1").findings if not each.caused_by]
+    assert (found.id, found.severity) == ("log.encoding", "error")
+    assert "UTF-16 from line 13 on" in found.message
+
+
+def test_a_file_of_null_bytes_is_in_no_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "result_0.txt"
+    path.write_bytes(bytes(4096))
+    [found] = [each for each in check(path, round="5.1").findings if not each.caused_by]
+    assert found.id == "log.no-records"
+    assert "only null bytes" in found.message
 
 
 # --- types ---

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.compliance import read_system
+from podium.compliance import check, read_system
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.options import Options
@@ -42,6 +42,7 @@ from podium.compliance.judging.systems.values import (
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.model.round import Round
+from tests.compliance.trees import usual
 
 ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
 NEW = find_round("training", "5.1")
@@ -791,3 +792,14 @@ def test_verdicts_are_the_incumbents_on_every_published_description(
         verdict = check_system(file, file.name, rules, Profile.VERIFIER)
         assert verdict.passed == accepted, file
         assert check_system(file, file.name, rules, Profile.POLICY).description is not None
+
+
+@pytest.mark.parametrize("value", [None, ["PyTorch 2.6"], {"name": "PyTorch 2.6"}, 2.6])
+def test_a_value_of_another_type_has_one_finding(value: object, tmp_path: Path) -> None:
+    tree = usual(tmp_path / "Acme")
+    path = tree.root / "systems" / "ex_n8.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"framework": value}, indent=1))
+    report = check(tree.root, round="5.1")
+    found = [each for each in report.findings if each.key == "framework" and not each.caused_by]
+    assert len(found) == 1
+    assert report.official_verdict == "rejected"

@@ -178,6 +178,12 @@ def test_a_log_that_never_comes_is_a_fault_of_the_caller(tmp_path: Path) -> None
             watched(tmp_path / "result_0.txt", Clock(), **options)
 
 
+def test_a_folder_is_not_a_log(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    with pytest.raises(NothingToJudge, match="logs is a folder; name the logs in it"):
+        watched(tmp_path, Clock(), once=True)
+
+
 def test_timeout_ends_a_watch_of_a_run_that_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
