@@ -39,7 +39,10 @@ def configurations(
         variables = assignments(tree, file)
         if len(variables) >= LEAST_VARIABLES:
             values[file.path] = variables
-    used = {path: [log for log in benchmark_logs if _is_used(path, log)] for path in values}
+    systems = {log.system for log in logs}
+    used = {
+        path: [log for log in benchmark_logs if _is_used(path, log, systems)] for path in values
+    }
     columns = _differing(values.values())
     rows = [
         Configuration(
@@ -94,12 +97,23 @@ def _differing(rows: Iterable[Mapping[str, str]]) -> list[str]:
     return (differing if len(all_rows) > 1 else [*names])[:MOST_VARIABLES]
 
 
-def _is_used(path: str, log: LogHead) -> bool:
+def named_system(file_name: str, systems: Iterable[str]) -> str:
+    """The system that a file name contains; the longest of several, empty for none."""
+    found = (
+        name
+        for name in systems
+        # The configuration of n16 is not that of n1
+        if name and re.search(rf"(?<!\d(?=\d)){re.escape(name)}(?<!\d(?=\d))", file_name)
+    )
+    return max(found, key=len, default="")
+
+
+def _is_used(path: str, log: LogHead, systems: Iterable[str]) -> bool:
     """Whether a log names a configuration, or the configuration names the log's system."""
     name = path.rpartition("/")[2]
     if log.config:
         return log.config.replace("\\", "/").rpartition("/")[2] == name
-    return bool(log.system) and log.system in name
+    return bool(log.system) and named_system(name, systems) == log.system
 
 
 def _logged(name: str, value: str, logs: Sequence[LogHead]) -> str:
