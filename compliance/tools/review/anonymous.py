@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -234,7 +235,7 @@ def _words(names: Iterable[str], form: str, shuffled: random.Random) -> dict[str
     return {name: form.format(number) for number, name in enumerate(ordered, 1)}
 
 
-def _is_kept(part: str, shared: Set[str]) -> bool:
+def _is_kept(part: str, shared: AbstractSet[str]) -> bool:
     return part.casefold() in shared or sum(map(str.isalpha, part)) < LEAST
 
 
@@ -248,7 +249,9 @@ def _owners(paths: Iterable[str]) -> dict[str, set[str]]:
     return owners
 
 
-def _file_words(owners: Mapping[str, Set[str]], unchanged: Set[str]) -> dict[str, str]:
+def _file_words(
+    owners: Mapping[str, AbstractSet[str]], unchanged: AbstractSet[str]
+) -> dict[str, str]:
     """A replacement for each name of a file or folder that only one submission has."""
     replacements: dict[str, str] = {}
     for name, holders in owners.items():
