@@ -174,6 +174,28 @@ def test_a_review_of_code_repeats_no_secret(
         assert out.count("possible secret") == 2
 
 
+KEY = ["-----BEGIN OPENSSH " + "PRIVATE KEY-----", *["b3BlbnNzaC1rZXk"] * 5]
+KEY += ["-----END OPENSSH " + "PRIVATE KEY-----"]
+
+
+def test_a_review_of_code_repeats_no_key_and_no_value_of_a_setting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = [f"export TOKEN_{number}=hf_{number:034}Zx9Qw8Er7T" for number in range(40)]
+    files = {
+        f"{CODE}/id_rsa": text(["first", *KEY, "last"]),
+        f"{CODE}/config_ex.sh": text(["export A=1", *secrets]),
+    }
+    submit(tmp_path, "Acme", files)
+    for form in ("text", "json"):
+        out = shown(capsys, tmp_path / NOW, "Acme", "--format", form)
+        assert "b3Blbn" not in out
+        assert "Zx9Qw8Er7T" not in out
+        assert out.count("+(line hidden: possible secret)") == len(KEY) + len(secrets)
+        # What follows the key is read
+        assert "+last" in out
+
+
 def test_a_review_without_names_has_no_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,10 +23,15 @@ def edits_of(
     `differing_files` has the paths that were added, removed or changed.
     """
     before, after = ({run.path: run for run in result.runs} for result in (then, now))
+    by_start = {run.started: run for run in then.runs if run.started is not None}
     names_by_change: dict[str, list[str]] = defaultdict(list)
     for path in differing_files.get("changed", ()):
         if path in before and path in after:
-            names_by_change[_changed(before[path], after[path])].append(_name(path))
+            source = by_start.get(after[path].started, before[path])
+            if before[path].started == after[path].started:
+                source = before[path]
+            change = _changed(before[path], after[path], source)
+            names_by_change[change].append(_name(path))
     for kind in ("added", "removed"):
         names = [
             _name(path) for path in differing_files.get(kind, ()) if path in {**before, **after}
@@ -46,7 +51,11 @@ def _identity(run: RunEntry) -> tuple[str, float | None, float | None]:
     return (_name(run.path), run.started, run.minutes)
 
 
-def _changed(then: RunEntry, now: RunEntry) -> str:
+def _changed(then: RunEntry, now: RunEntry, source: RunEntry) -> str:
+    """The change of a log; `source` is the log that had this run before, if any."""
+    if source.path != then.path and source.seed == now.seed:
+        edited = source.records != now.records
+        return f"run of another log of the result{', edited' if edited else ''}"
     new = [
         word
         for word, old, young in (

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from podium.compliance.judging.inputs.source_files import read_plain
+from podium.compliance.judging.repository.secrets import secret_lines
 from podium.compliance.tools.review.code.inventory import CodeFile, CodeTree
 from podium.compliance.tools.review.code.log_heads import LogHead
 from podium.compliance.tools.review.code.model import Configuration, Variable
@@ -18,6 +19,8 @@ MOST_CONFIGURATIONS, MOST_VARIABLES, LEAST_VARIABLES = 200, 60, 2
 _BYTES = 1 << 16
 _LONGEST, _LONGEST_LINE = 60, 1000
 """Maximum number of characters of a value that is shown, and of a line that is read."""
+
+HIDDEN = "(hidden: possible secret)"
 
 _NAMED = re.compile(r"(?:^|/)(?:config|conf|hparams|params)[^/]*\.(?:sh|env|conf|cfg|ini|ya?ml)$")
 _ENDINGS = (".env", ".conf", ".cfg", ".ini")
@@ -68,15 +71,17 @@ def _is_configuration(path: str) -> bool:
 def assignments(tree: CodeTree, file: CodeFile) -> dict[str, str]:
     """The variables that a configuration assigns; the last assignment applies."""
     try:
-        text = read_plain(tree.root / file.path, _BYTES).decode(errors="replace")
+        data = read_plain(tree.root / file.path, _BYTES)
     except OSError:
         return {}
     pattern = _YAML if file.path.endswith((".yaml", ".yml")) else _ASSIGNED
+    hidden = secret_lines(data)
     variables = {}
-    for line in text.splitlines():
+    for number, content in enumerate(data.split(b"\n"), 1):
+        line = content.decode(errors="replace").rstrip("\r")
         match = pattern.match(line) if len(line) <= _LONGEST_LINE else None
         if match is not None:
-            variables[match[1]] = _value(match[2])
+            variables[match[1]] = HIDDEN if number in hidden else _value(match[2])
     return variables
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.judging.repository.secrets import secrets_in
+from podium.compliance.judging.repository.secrets import secret_lines
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.review.code.hunks import Pair, RawHunk, differences
 from podium.compliance.tools.review.code.inventory import (
@@ -111,7 +111,7 @@ def _base_path(pool: Pool, unread: Unread) -> Path:
 def _side(path: Path) -> _Side:
     data = read_text(path) or b""
     # A review is passed around, and must not repeat a secret
-    return _Side(data, frozenset(line for line, _ in secrets_in(data) or ()))
+    return _Side(data, secret_lines(data))
 
 
 # --- a file next to its base ----------------------------------------------------------------------
