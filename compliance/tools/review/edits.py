@@ -27,10 +27,7 @@ def edits_of(
     names_by_change: dict[str, list[str]] = defaultdict(list)
     for path in differing_files.get("changed", ()):
         if path in before and path in after:
-            source = by_start.get(after[path].started, before[path])
-            if before[path].started == after[path].started:
-                source = before[path]
-            change = _changed(before[path], after[path], source)
+            change = _changed(before[path], after[path], by_start)
             names_by_change[change].append(_name(path))
     for kind in ("added", "removed"):
         names = [
@@ -51,9 +48,10 @@ def _identity(run: RunEntry) -> tuple[str, float | None, float | None]:
     return (_name(run.path), run.started, run.minutes)
 
 
-def _changed(then: RunEntry, now: RunEntry, source: RunEntry) -> str:
-    """The change of a log; `source` is the log that had this run before, if any."""
-    if source.path != then.path and source.seed == now.seed:
+def _changed(then: RunEntry, now: RunEntry, by_start: Mapping[float, RunEntry]) -> str:
+    """The change of a log; `by_start` has the earlier runs of the result."""
+    source = None if now.started in (None, then.started) else by_start.get(now.started)
+    if source is not None and source.seed == now.seed:
         edited = source.records != now.records
         return f"run of another log of the result{', edited' if edited else ''}"
     new = [
