@@ -11,6 +11,7 @@ import pytest
 
 from podium.compliance.cli import entry as cli
 from podium.compliance.exit_codes import Exit
+from podium.compliance.tools.review.code import diffs
 from podium.compliance.tools.review.render import code_pages
 from tests.compliance.tools.review.code_rounds import (
     BEFORE,
@@ -203,6 +204,17 @@ def test_without_a_vendor_the_earliest_logs_come_first(
     assert cells["Acme"]["to_read"] == 0
     assert cells["Acme"]["sources"] == {"Zmce 5.1": 4}
     assert cells["Zmce"]["new"] == 4
+
+
+@pytest.mark.parametrize(("other", "started"), [("Nvidiana", LATE), ("Acme", -1), ("Acme", 10**30)])
+def test_neither_a_similar_name_nor_an_absurd_time_makes_a_submitter_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str, started: int
+) -> None:
+    submit(tmp_path, other, base(), started=started)
+    submit(tmp_path, "Bmce", base(), started=EARLY)
+    cells = review(capsys, tmp_path / NOW)
+    assert cells[other]["base"] == "Bmce 5.1"
+    assert "vendor" not in cells[other]["order"]
 
 
 def test_an_earlier_round_comes_before_the_vendor(
@@ -428,6 +440,19 @@ def test_a_file_that_is_marked_as_read_is_not_shown_again(
     lines = [line for line in kept.read_text().splitlines() if line.startswith('"')]
     assert lines == sorted(lines)
     assert set(first.splitlines()) <= set(kept.read_text().splitlines())
+
+
+def test_a_file_that_was_not_shown_is_not_marked_as_read(
+    tree: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = tmp_path / "read.toml"
+    monkeypatch.setattr(diffs, "MOST_CHARACTERS", 1)
+    review(capsys, tree, "Acme", "--read", kept, "--mark-read", "Ann")
+    monkeypatch.undo()
+    assert review(capsys, tree, "Acme", "--read", kept)["Acme"]["to_read"] == 4
 
 
 def test_a_record_is_not_written_into_the_round(
