@@ -67,7 +67,10 @@ def test_runs_that_all_overlap_are_of_several_systems(tmp_path: Path) -> None:
         ("accelerator_memory_capacity", "80 GB", "81559 MiB", False),
         ("accelerator_memory_capacity", "80 GB", "96 GB", True),
         ("host_memory_capacity", "1.6 TB", "1.7TB", False),
+        ("host_memory_capacity", "24x64GB", "1.5 TB", False),
+        ("host_memory_capacity", "24x64GB", "24x32GB", True),
         ("operating_system", "Ubuntu 22.04.4", "Ubuntu 22.04.5", False),
+        ("operating_system", "Ubuntu 22.04", "Ubuntu 22.04.3 LTS (Jammy Jellyfish)", False),
         ("operating_system", "Ubuntu 22.04.4", "Ubuntu 24.04.1", True),
     ],
 )
