@@ -224,6 +224,41 @@ def test_heads_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> N
     assert -1 <= tools < below <= top + 1 < bottom < height
 
 
+def test_a_chosen_column_may_have_a_comma_in_its_name(review: Path, tmp_path: Path) -> None:
+    act = """
+    const view = tables.get("results");
+    const shown = view.heads.filter((head) => head.checkVisibility())
+      .map((head) => head.textContent);
+    """
+    at = "#results.columns=system,speed+%E2%80%A0%2C+of+peers,unit"
+    heads = read(review, "benchmark-*.html", act + TELL % "shown", tmp_path, at=at)
+    assert heads == ["system", "speed †, of peers", "unit"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_open_list_of_columns_stays_in_the_window(
+    review: Path, tmp_path: Path, width: int
+) -> None:
+    act = """
+    const details = document.querySelector("details.chooser");
+    // At the right end of its line, as after many choices
+    Object.assign(details.style, { order: "9", marginLeft: "auto" });
+    details.open = true;
+    await new Promise((done) => { setTimeout(done, 50); });
+    const box = details.querySelector("fieldset").getBoundingClientRect();
+    """
+    tell = TELL % "[box.left, box.right, document.documentElement.scrollWidth, innerWidth]"
+    left, right, wide, inner = read(review, "benchmark-*.html", act + tell, tmp_path, width)
+    assert 0 <= left < right <= inner
+    assert wide <= inner
+
+
+def test_nine_columns_of_results_fit(review: Path, tmp_path: Path) -> None:
+    act = "const heads = [...document.querySelectorAll('#results thead th')];"
+    tell = TELL % "heads.filter((head) => head.checkVisibility()).length"
+    assert read(review, "benchmark-*.html", act + tell, tmp_path) == 9
+
+
 def test_text_in_a_plot_grows_on_a_phone(site: Path, tmp_path: Path) -> None:
     act = "const text = document.querySelector('.plot text');"
     tell = TELL % "parseFloat(getComputedStyle(text).fontSize)"
