@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,16 @@ import pytest
 from podium.compliance.cli import entry as cli
 from podium.compliance.exit_codes import Exit
 from podium.compliance.tools.review.code import diffs
-from tests.compliance.tools.review.code_rounds import CODE, NOW, TRAIN, base, edited, submit, text
+from tests.compliance.tools.review.code_rounds import (
+    BENCHMARK,
+    CODE,
+    NOW,
+    TRAIN,
+    base,
+    edited,
+    submit,
+    text,
+)
 from tests.compliance.web import Reader, dead_links
 
 OWNED = "<script>document.title='owned'</script><img src=x onerror=alert(1)>\x1b[31m\u202e"
@@ -71,6 +81,27 @@ def test_no_link_or_pipe_among_the_code_is_opened(
     assert "of the reviewer" not in out
     kinds = {each["path"]: each["kind"] for each in json.loads(out)["cells"][0]["others"]}
     assert kinds == {f"Acme/{CODE}/{name}": "link" for name in ("link.py", "folder", "circle")}
+
+
+@pytest.mark.parametrize("name", ["benchmarks", f"benchmarks/{BENCHMARK}"])
+def test_no_link_in_place_of_a_folder_of_code_is_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    root = submit(tmp_path, "Acme", base())
+    outside = tmp_path / "outside"
+    shutil.move(root / name, outside)
+    (outside / "secret.py").write_text("treasure = 1\n")
+    (outside / "config_ex.sh").write_text("export GLOBAL_BATCH_SIZE=77\n")
+    (root / name).symlink_to(outside)
+    folder = tmp_path / "review"
+    cli.run(["review", str(tmp_path / NOW), "--output", str(folder), "--no-curves", "-q"])
+    out = capsys.readouterr().out
+    out += "".join(path.read_text() for path in folder.rglob("*.*"))
+    assert "treasure" not in out
+    assert "secret.py" not in out
+    made = json.loads(shown(capsys, tmp_path / NOW, "Acme", "--format", "json"))
+    others = [file for cell in made["cells"] for file in cell["others"]]
+    assert [(file["path"], file["kind"]) for file in others] == [(f"Acme/{name}", "link")]
 
 
 def test_no_program_that_the_tree_names_is_started(
@@ -172,6 +203,28 @@ def test_a_review_of_code_repeats_no_secret(
         out = shown(capsys, tmp_path / NOW, "Acme", "--format", form)
         assert "Zx9Qw8Er7T" not in out
         assert out.count("possible secret") == 2
+
+
+KEY = ["-----BEGIN OPENSSH " + "PRIVATE KEY-----", *["b3BlbnNzaC1rZXk"] * 5]
+KEY += ["-----END OPENSSH " + "PRIVATE KEY-----"]
+
+
+def test_a_review_of_code_repeats_no_key_and_no_value_of_a_setting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = [f"export TOKEN_{number}=hf_{number:034}Zx9Qw8Er7T" for number in range(40)]
+    files = {
+        f"{CODE}/id_rsa": text(["first", *KEY, "last"]),
+        f"{CODE}/config_ex.sh": text(["export A=1", *secrets]),
+    }
+    submit(tmp_path, "Acme", files)
+    for form in ("text", "json"):
+        out = shown(capsys, tmp_path / NOW, "Acme", "--format", form)
+        assert "b3Blbn" not in out
+        assert "Zx9Qw8Er7T" not in out
+        assert out.count("+(line hidden: possible secret)") == len(KEY) + len(secrets)
+        # What follows the key is read
+        assert "+last" in out
 
 
 def test_a_review_without_names_has_no_code(

@@ -153,5 +153,7 @@ def _mark(path: Path, review: CodeReview, marks: dict[str, ReadMark], name: str)
         diff.hash: ReadMark(by=name, date=today, path=diff.path)
         for cell in review.cells
         for diff in cell.diffs
+        # A file that did not fit into the review has not been read
+        if sum(hunk.to_read for hunk in diff.hunks) == diff.to_read
     }
     write_marks(path, {**new_marks, **marks})

@@ -38,6 +38,9 @@ class Code:
         """Every file, as a path relative to the submission, in order."""
         paths: list[str] = []
         for top in CODE_FOLDERS:
+            # A walk follows the link at its top
+            if not holds(self._real_root, os.path.realpath(self.root / top)):
+                continue
             for folder, folders, names in os.walk(self.root / top):
                 folders.sort()
                 relative_folder = os.path.relpath(folder, self.root)

@@ -73,13 +73,16 @@ class _PatternGroups(RegexBasedDetector):
 
 
 class PasswordOnCommandLine(_PatternGroups):
-    """Passwords that a script passes to sudo, sshpass or curl."""
+    """Passwords that a script passes to a program, in its arguments or its environment."""
 
     secret_type = "Password on a command line"  # noqa: S105
     denylist = (
         re.compile(rf"\becho\s+(?:-\w+\s+)*{_WORD}\s*\|\s*sudo\s+(?:-\S+\s+)*?-\w*S"),
         re.compile(rf"\bsudo\s+(?:-\S+\s+)*?-\w*S\b[^|;\n]*?<<<\s*{_WORD}"),
         re.compile(rf"\bsshpass\s+-p\s*{_WORD}"),
+        re.compile(r"\bmysql\w*\s(?:[^|;\n]*?\s)?-p([^\s'\"$]{4,})"),
+        re.compile(rf"\blogin\s(?:[^|;\n]*?\s)?(?:-p|--password)[\s=]+{_WORD}"),
+        re.compile(rf"(?<![A-Za-z])[A-Z_]*(?:PASSWORD|SECRET_ACCESS_KEY)={_WORD}"),
         re.compile(r"\bcurl\s[^|;\n]*?(?<=\s)(?:-u|--user)[\s=]*['\"]?[^\s:'\"$]+:([^\s'\"$]{4,})"),
     )
 

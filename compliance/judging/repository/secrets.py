@@ -30,6 +30,9 @@ LONGEST_SECRET = 2048
 """Longest secret, in characters: a secret that begins earlier than this before the end of the
 searched text is complete."""
 
+LONGEST_KEY = 200
+"""Maximum number of lines of a private key."""
+
 # A file full of keys is reported, not listed line by line
 MOST_PER_FILE = 20
 
@@ -49,6 +52,10 @@ _MARKS = (
     (b"sudo", rb"sudo\s.{0,80}?-\w*S"),
     (b"sshpass", rb"sshpass\s+-p"),
     (b"curl", rb"curl\s.{0,300}?(?<=\s)(?:-u|--user)"),
+    (b"mysql", rb"mysql\w*\s.{0,300}?(?<=\s)-p[^\s]"),
+    (b"login", rb"login\s.{0,300}?(?<=\s)(?:-p|--password)[\s=]"),
+    (b"PASSWORD=", rb"PASSWORD=[^\s]"),
+    (b"SECRET_ACCESS_KEY=", rb"SECRET_ACCESS_KEY=[^\s]"),
     (b"AKIA", rb"AKIA[0-9A-Z]{16}"),
     (b"ASIA", rb"ASIA[0-9A-Z]{16}"),
     (b"aws", rb"aws.{0,80}?['\"][0-9a-zA-Z/+]{40}['\"]"),
@@ -74,9 +81,6 @@ _MARKS = (
     (b"wandb", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
     (b"WANDB", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
     (b"nvapi-", rb"nvapi-[\w-]{60}"),
-    (b"sudo", rb"sudo\s.{0,40}?-S"),
-    (b"sshpass", rb"sshpass\s+-p"),
-    (b"curl", rb"curl\s.{0,200}?(?:-u|--user)[\s=]"),
 )
 """Bytes that each kind of secret always has, and a pattern that its line must match. A pattern is
 compiled when it is needed, which is very rare.
@@ -132,6 +136,23 @@ def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
     return _at_marks(_find_marks(data), data, is_log=is_log)
 
 
+def secret_lines(data: bytes) -> frozenset[int]:
+    """The lines of a file that must not be shown: those with a secret, and the text of keys."""
+    found = _at_marks(_find_marks(data), data, is_log=False, most=len(data)) or ()
+    lines = {line for line, _ in found}
+    if not found:
+        return frozenset()
+    from podium.compliance.judging.repository.secret_detectors import PRIVATE_KEY
+
+    text = data.split(b"\n")
+    for first in [line for line, kind in found if kind == PRIVATE_KEY]:
+        for line in range(first, min(first + LONGEST_KEY, len(text)) + 1):
+            lines.add(line)
+            if b"END" in text[line - 1] and b"PRIVATE KEY" in text[line - 1]:
+                break
+    return frozenset(lines)
+
+
 def read_head(path: str, limit: int) -> bytes:
     """The first bytes of a regular file; empty if it cannot be read, or is a link or a pipe."""
     try:
@@ -140,7 +161,9 @@ def read_head(path: str, limit: int) -> bytes:
         return b""
 
 
-def _at_marks(marks: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -> Secrets | None:
+def _at_marks(
+    marks: list[tuple[int, int, int]], data: bytes, *, is_log: bool, most: int = MOST_PER_FILE
+) -> Secrets | None:
     """The secrets at the marks found in a text; in a log, only in lines that are not records."""
     # Like git, treat a file with a null byte near its beginning as binary
     if b"\0" in data[:8192]:
@@ -164,25 +187,26 @@ def _at_marks(marks: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -
                 spans.append((max(start, position - LONGEST_LINE), stop))
                 # Spans overlap by the longest secret, so that no secret is split
                 searched_to = stop if stop == end else stop - LONGEST_SECRET
-    return tuple(_kinds_at(spans, data))
+    return tuple(_kinds_at(spans, data, most))
 
 
-def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, str]]:
-    """(line, kind of secret) of each secret in some spans of a text."""
+def _kinds_at(spans: list[tuple[int, int]], data: bytes, most: int) -> Iterator[tuple[int, str]]:
+    """(line, kind of secret) of each secret in some ascending spans of a text, at most so many."""
     if not spans:
         return
     from podium.compliance.judging.repository.secret_detectors import PRIVATE_KEY, kind_of_secret
 
-    count = 0
+    count, line, counted_to = 0, 1, 0
     for start, end in spans:
         kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
         # The lines of a key in an example do not contain a key
         is_redacted = kind == PRIVATE_KEY and _REDACTED.search(data, end, end + LONGEST_MARK)
         if kind is not None and not is_redacted:
-            yield data.count(b"\n", 0, start) + 1, kind
+            line += data.count(b"\n", counted_to, start)
+            counted_to = start
+            yield line, kind
             count += 1
-            # This also limits the counting of lines, which starts at the top each time
-            if count == MOST_PER_FILE:
+            if count == most:
                 return
 
 

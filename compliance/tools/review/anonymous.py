@@ -6,6 +6,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from podium.compliance.judging.results.result import Result
 from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.reporting.pages.templates import plain_name
+from podium.compliance.tools.review.common_words import COMMON, FIXED, KEPT, ROOTS
 from podium.compliance.tools.review.material import Material
 from podium.compliance.tools.review.model import Objection, ResultEntry, Review
 from podium.compliance.tools.review.objections import about, weight
@@ -25,74 +27,11 @@ LEAST = 2
 LEAST_WORD = 3
 """Minimum characters of a word within a name that is replaced by itself, such as XE9680."""
 
-COMMON = frozenset(
-    [
-        "accelerator",
-        "accelerators",
-        "cloud",
-        "cluster",
-        "cpu",
-        "gpu",
-        "gpus",
-        "host",
-        "node",
-        "nodes",
-        "rack",
-        "results",
-        "server",
-        "servers",
-        "system",
-        "systems",
-        "the",
-        "with",
-        "and",
-        "of",
-    ]
-)
-"""Words in names of systems that do not identify a submitter."""
-
-FIXED = frozenset(
-    [
-        "benchmark",
-        "case",
-        "cites",
-        "confidential",
-        "division",
-        "kind",
-        "official_verdict",
-        "role",
-        "round",
-        "rule",
-        "scaling",
-        "schema",
-        "severity",
-        "state",
-        "tool",
-        "unit",
-        "usage",
-        "verdict",
-    ]
-)
-"""Members of a review whose values are podium's own words."""
-
-KEPT = frozenset(
-    [
-        "results",
-        "systems",
-        "benchmarks",
-        "implementations",
-        "documentation",
-        "strong",
-        "weak",
-        "power",
-        "readme.md",
-        "scaling.json",
-    ]
-)
-"""Names of files and folders that the rules require."""
-
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _PATH = re.compile(r"[^\s:'\"`,;()]*/[^\s:'\"`,;()]*")
+_OUTSIDE = re.compile(r"[^\w@+-]|[\w.-]+=/")
+"""The beginning of a path that is not below the round: absolute, of a server, or of a variable."""
+
 _FILE_NAME = re.compile(r"[A-Za-z0-9_.+@-]+")
 _RESULT_FILE = re.compile(r"result_\d+\.txt", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[-_ +.,]+")
@@ -224,7 +163,10 @@ class _Names:
         replacements = {name.casefold(): word for name, word in self.words.items()}
         replacements |= {plain_name(name).casefold(): word for name, word in self.words.items()}
         unchanged = {name.casefold() for name in benchmarks} | replacements.keys() | KEPT
-        parts = replacements | _file_words(paths, unchanged)
+        owners = _owners(paths)
+        parts = replacements | _file_words(owners, unchanged)
+        shared = {name for name, holders in owners.items() if len(holders) > 1}
+        outside = shared | unchanged | ROOTS | {*parts.values()}
         # A folder may be named with a common word, which is replaced in paths only
         files = {name: word for name, word in parts.items() if not name.isalpha()}
         within = self._within({part for name in benchmarks for part in _parts(name)})
@@ -239,7 +181,11 @@ class _Names:
             return replacements.get(match[0].casefold()) or _by_letters(match[0], self.words)
 
         def pathed(match: re.Match[str]) -> str:
-            return "/".join(parts.get(part.casefold(), part) for part in match[0].split("/"))
+            split = [parts.get(part.casefold(), part) for part in match[0].split("/")]
+            if _OUTSIDE.match(match[0]):
+                # The folders of a machine name people, companies and projects
+                split = [part if _is_kept(part, outside) else "name" for part in split]
+            return "/".join(split)
 
         def hide(text: str) -> str:
             text = product.sub(lambda match: products[match[0]], text)
@@ -289,13 +235,24 @@ def _words(names: Iterable[str], form: str, shuffled: random.Random) -> dict[str
     return {name: form.format(number) for number, name in enumerate(ordered, 1)}
 
 
-def _file_words(paths: Iterable[str], unchanged: set[str]) -> dict[str, str]:
-    """A replacement for each name of a file or folder that only one submission has."""
+def _is_kept(part: str, shared: AbstractSet[str]) -> bool:
+    return part.casefold() in shared or sum(map(str.isalpha, part)) < LEAST
+
+
+def _owners(paths: Iterable[str]) -> dict[str, set[str]]:
+    """The submissions that have a file or folder of each name."""
     owners: dict[str, set[str]] = defaultdict(set)
     for path in paths:
         submission, *parts = path.split("/")
         for part in parts:
             owners[part.casefold()].add(submission)
+    return owners
+
+
+def _file_words(
+    owners: Mapping[str, AbstractSet[str]], unchanged: AbstractSet[str]
+) -> dict[str, str]:
+    """A replacement for each name of a file or folder that only one submission has."""
     replacements: dict[str, str] = {}
     for name, holders in owners.items():
         if len(holders) == 1 and name not in unchanged and not _RESULT_FILE.fullmatch(name):

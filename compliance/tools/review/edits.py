@@ -23,10 +23,12 @@ def edits_of(
     `differing_files` has the paths that were added, removed or changed.
     """
     before, after = ({run.path: run for run in result.runs} for result in (then, now))
+    by_start = {run.started: run for run in then.runs if run.started is not None}
     names_by_change: dict[str, list[str]] = defaultdict(list)
     for path in differing_files.get("changed", ()):
         if path in before and path in after:
-            names_by_change[_changed(before[path], after[path])].append(_name(path))
+            change = _changed(before[path], after[path], by_start)
+            names_by_change[change].append(_name(path))
     for kind in ("added", "removed"):
         names = [
             _name(path) for path in differing_files.get(kind, ()) if path in {**before, **after}
@@ -46,7 +48,12 @@ def _identity(run: RunEntry) -> tuple[str, float | None, float | None]:
     return (_name(run.path), run.started, run.minutes)
 
 
-def _changed(then: RunEntry, now: RunEntry) -> str:
+def _changed(then: RunEntry, now: RunEntry, by_start: Mapping[float, RunEntry]) -> str:
+    """The change of a log; `by_start` has the earlier runs of the result."""
+    source = None if now.started in (None, then.started) else by_start.get(now.started)
+    if source is not None and source.seed == now.seed:
+        edited = source.records != now.records
+        return f"run of another log of the result{', edited' if edited else ''}"
     new = [
         word
         for word, old, young in (

@@ -36,6 +36,11 @@ def review(place: Path) -> Path:
     """A review with a copied run, a failed reference point and settings that differ."""
     acme = submission(place)
     acme.log(1, lambda log: own(log, 0).set("seed", 77))
+    # A new file names the closest one, whose path is longer than a phone is wide
+    folder = f"benchmarks/{acme.benchmark}/implementations/an_implementation_with_a_long_name"
+    parts = [[f"part_{number}()" for number in range(first, first + 30)] for first in (0, 20)]
+    for name, lines in zip(("first", "second"), parts, strict=True):
+        acme.write(f"{folder}/{name}.py", "".join(f"{line}\n" for line in lines))
     submission(place, "Bmce", start=40)
     late = submission(place, "Cmce", start=80)
     late.log(2, lambda log: own(log, 82).set("opt_base_learning_rate", 1e-5), start=80)
@@ -110,6 +115,8 @@ PAGES = (
     ("review", "benchmark-*.html"),
     ("review", "submitter-Acme.html"),
     ("review", "rules.html"),
+    ("review", "code.html"),
+    ("review", "code-Acme*.html"),
     ("single", "check.html"),
     ("single", "score.html"),
     ("measured", "profile.html"),
@@ -215,6 +222,48 @@ def test_heads_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> N
     tops = "[tools.top, tools.bottom, box.top, box.bottom, innerHeight]"
     tools, below, top, bottom, height = read(site, MODEL, act + TELL % tops, tmp_path)
     assert -1 <= tools < below <= top + 1 < bottom < height
+
+
+def test_a_chosen_column_may_have_a_comma_in_its_name(review: Path, tmp_path: Path) -> None:
+    act = """
+    const view = tables.get("results");
+    const shown = view.heads.filter((head) => head.checkVisibility())
+      .map((head) => head.textContent);
+    """
+    at = "#results.columns=system,speed+%E2%80%A0%2C+of+peers,unit"
+    heads = read(review, "benchmark-*.html", act + TELL % "shown", tmp_path, at=at)
+    assert heads == ["system", "speed †, of peers", "unit"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_open_list_of_columns_stays_in_the_window(
+    review: Path, tmp_path: Path, width: int
+) -> None:
+    act = """
+    const details = document.querySelector("details.chooser");
+    // At the right end of its line, as after many choices
+    Object.assign(details.style, { order: "9", marginLeft: "auto" });
+    details.open = true;
+    await new Promise((done) => { setTimeout(done, 50); });
+    const box = details.querySelector("fieldset").getBoundingClientRect();
+    """
+    tell = TELL % "[box.left, box.right, document.documentElement.scrollWidth, innerWidth]"
+    left, right, wide, inner = read(review, "benchmark-*.html", act + tell, tmp_path, width)
+    assert 0 <= left < right <= inner
+    assert wide <= inner
+
+
+def test_nine_columns_of_results_fit(review: Path, tmp_path: Path) -> None:
+    act = "const heads = [...document.querySelectorAll('#results thead th')];"
+    tell = TELL % "heads.filter((head) => head.checkVisibility()).length"
+    assert read(review, "benchmark-*.html", act + tell, tmp_path) == 9
+
+
+def test_text_in_a_plot_grows_on_a_phone(site: Path, tmp_path: Path) -> None:
+    act = "const text = document.querySelector('.plot text');"
+    tell = TELL % "parseFloat(getComputedStyle(text).fontSize)"
+    wide = read(site, MODEL, act + tell, tmp_path / "wide")
+    assert read(site, MODEL, act + tell, tmp_path / "phone", 400) > wide
 
 
 TICK = """

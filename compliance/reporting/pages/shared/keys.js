@@ -1,14 +1,16 @@
-// Keys: / goes to the filter, j and k to the next and the last row, Enter opens what has the focus
+// Keys: / goes to the filter, or to the search of a page without one; j and k go to the next and the
+// previous row, Enter opens the element with the focus
 (() => {
-  const targets = () => [...document.querySelectorAll("main tbody tr:not([hidden]) :is(a, summary):first-of-type, main details > summary")]
+  const targets = () => [...document.querySelectorAll("main tbody tr:not([hidden]) :is(a, summary):first-of-type, main details:not(.chooser) > summary")]
     .filter((each, at, all) => each.checkVisibility() && all.findIndex((other) => other.closest("tr, details") === each.closest("tr, details")) === at);
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
     if (event.key === "/") {
       const input = document.querySelector("input[type=search]");
-      if (!input) return;
+      const search = document.querySelector("nav a[href*='search.html']");
       event.preventDefault();
-      input.focus();
+      if (input) input.focus();
+      else search?.click();
     } else if (event.key === "j" || event.key === "k") {
       const all = targets();
       const at = all.indexOf(document.activeElement);

@@ -168,16 +168,24 @@ const MOST_TOOLS = 0.15;
     const reset = make("button", { type: "button", textContent: "as they fit" });
     reset.addEventListener("click", () => { link.keep({ [parameter]: "" }); view.columns(link.read()); fit(view); });
     const list = make("fieldset", {}, make("legend", { textContent: "Columns to show" }), ...boxes.map((input, at) => make("label", {}, input, ` ${names[at]}`)), reset);
-    view.tools.append(make("details", { className: "chooser" }, summary, list));
+    const details = make("details", { className: "chooser" }, summary, list);
+    details.addEventListener("toggle", () => {
+      // The list stays in the window: a page must not scroll sideways
+      list.style.left = "0";
+      const over = list.getBoundingClientRect().right - document.documentElement.clientWidth + 8;
+      if (over > 0) list.style.left = `${-over}px`;
+    });
+    view.tools.append(details);
     view.tell = () => {
       boxes.forEach((input, at) => { input.checked = !view.away.has(at); });
       summary.textContent = view.away.size ? `Columns (${view.away.size} more)` : "Columns";
     };
     view.columns = (found) => {
       const text = found.get(parameter);
-      const wanted = (text ?? "").split(",");
+      // A name may contain a comma, such as those of settings in logs
+      const wanted = (name) => `,${text},`.includes(`,${name},`);
       view.chosen = text !== null && text !== "";
-      view.unwanted = view.chosen ? new Set(names.flatMap((name, at) => (at && !wanted.includes(name) ? [at] : []))) : new Set(view.usual);
+      view.unwanted = view.chosen ? new Set(names.flatMap((name, at) => (at && !wanted(name) ? [at] : []))) : new Set(view.usual);
     };
   };
 

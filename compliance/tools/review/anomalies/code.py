@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from podium.compliance.judging.inputs.source_files import Code, open_plain
 from podium.compliance.judging.results.result import Result
+from podium.compliance.tools.review.code.configurations import named_system
 from podium.compliance.tools.review.code.model import OPAQUE
 from podium.compliance.tools.review.code.reading_order import CodeFolder
 from podium.compliance.tools.review.material import Material
@@ -63,9 +64,10 @@ def code(material: Material) -> Iterator[Finding]:
 def _disagreeing(files: Code, home: str, results: list[Result]) -> Iterator[Finding]:
     configs = [path for path in files.paths if path.endswith(CONFIGS)]
     reported: set[tuple[str, int]] = set()
+    systems = {result.place.system for result in results}
     for result in results:
         for path in configs:
-            if not _is_about(path, result):
+            if not _is_about(path, result, systems):
                 continue
             for key, line, value in assignments(files.root / path):
                 logged = _logged(result, key)
@@ -86,7 +88,7 @@ def _disagreeing(files: Code, home: str, results: list[Result]) -> Iterator[Find
                     )
 
 
-def _is_about(path: str, result: Result) -> bool:
+def _is_about(path: str, result: Result, systems: Iterable[str]) -> bool:
     """Whether a configuration is of this result: it is for its benchmark and names its system.
 
     A log may also name it; only the file name is compared, because folders differ among machines.
@@ -95,7 +97,8 @@ def _is_about(path: str, result: Result) -> bool:
     configs = {run.facts.config for run in result.runs}
     if name in {(label or "").rpartition("/")[2] for label in configs} - {""}:
         return True
-    return result.place.benchmark in path.split("/") and result.place.system in name
+    system = result.place.system
+    return result.place.benchmark in path.split("/") and named_system(name, systems) == system
 
 
 @lru_cache(maxsize=4096)

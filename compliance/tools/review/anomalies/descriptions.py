@@ -31,11 +31,14 @@ CAPACITIES = ("host_memory_capacity", "accelerator_memory_capacity")
 LEAST_APART = 0.1
 """Minimum relative difference of capacities: 80 GB may be 81559 MiB, less the driver's share."""
 
-_CAPACITY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP])(i?)B", re.IGNORECASE)
+_CAPACITY = re.compile(r"(?:(\d+)\s*[x*\u00d7]\s*)?(\d+(?:\.\d+)?)\s*([KMGTP])(i?)B", re.IGNORECASE)
 
 VERSIONED = ("operating_system",)
 _MINOR = re.compile(r"(\d+\.\d+)(?:\.\d+)+")
 """A version with a patch level, which updates change."""
+
+_ADDED = re.compile(r"\([^()]*\)|\bLTS\b", re.IGNORECASE)
+"""Words of a version that say nothing more, such as `22.04 LTS (Jammy Jellyfish)`."""
 
 _LONGEST = 60
 
@@ -104,17 +107,23 @@ def _differs(fields: Mapping[str, Any], other_fields: Mapping[str, Any], name: s
         if size is not None and other_size is not None:
             return not math.isclose(size, other_size, rel_tol=LEAST_APART)
     if name in VERSIONED:
-        value, other = _MINOR.sub(r"\1", value), _MINOR.sub(r"\1", other)
+        value, other = (_release(text) for text in (value, other))
     return bool(letters(value) and letters(other) and letters(value) != letters(other))
 
 
+def _release(text: str) -> str:
+    """A version without its patch level and without the words that some descriptions add."""
+    return _MINOR.sub(r"\1", _ADDED.sub("", text))
+
+
 def _bytes(text: str) -> float | None:
-    """A capacity such as 80 GB or 81559MiB in bytes; None if it has no unit."""
+    """A capacity such as 80 GB, 81559MiB or 24x64GB in bytes; None if it has no unit."""
     match = _CAPACITY.search(text.replace(",", ""))
     if match is None:
         return None
-    base = 1024 if match[3] else 1000
-    return float(match[1]) * float(base ** " KMGTP".index(match[2].upper()))
+    base = 1024 if match[4] else 1000
+    unit = float(base ** " KMGTP".index(match[3].upper()))
+    return int(match[1] or 1) * float(match[2]) * unit
 
 
 def _path(result: Result) -> str:

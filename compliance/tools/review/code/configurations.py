@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from podium.compliance.judging.inputs.source_files import read_plain
+from podium.compliance.judging.repository.secrets import secret_lines
 from podium.compliance.tools.review.code.inventory import CodeFile, CodeTree
 from podium.compliance.tools.review.code.log_heads import LogHead
 from podium.compliance.tools.review.code.model import Configuration, Variable
@@ -18,6 +19,8 @@ MOST_CONFIGURATIONS, MOST_VARIABLES, LEAST_VARIABLES = 200, 60, 2
 _BYTES = 1 << 16
 _LONGEST, _LONGEST_LINE = 60, 1000
 """Maximum number of characters of a value that is shown, and of a line that is read."""
+
+HIDDEN = "(hidden: possible secret)"
 
 _NAMED = re.compile(r"(?:^|/)(?:config|conf|hparams|params)[^/]*\.(?:sh|env|conf|cfg|ini|ya?ml)$")
 _ENDINGS = (".env", ".conf", ".cfg", ".ini")
@@ -39,7 +42,10 @@ def configurations(
         variables = assignments(tree, file)
         if len(variables) >= LEAST_VARIABLES:
             values[file.path] = variables
-    used = {path: [log for log in benchmark_logs if _is_used(path, log)] for path in values}
+    systems = {log.system for log in logs}
+    used = {
+        path: [log for log in benchmark_logs if _is_used(path, log, systems)] for path in values
+    }
     columns = _differing(values.values())
     rows = [
         Configuration(
@@ -65,15 +71,17 @@ def _is_configuration(path: str) -> bool:
 def assignments(tree: CodeTree, file: CodeFile) -> dict[str, str]:
     """The variables that a configuration assigns; the last assignment applies."""
     try:
-        text = read_plain(tree.root / file.path, _BYTES).decode(errors="replace")
+        data = read_plain(tree.root / file.path, _BYTES)
     except OSError:
         return {}
     pattern = _YAML if file.path.endswith((".yaml", ".yml")) else _ASSIGNED
+    hidden = secret_lines(data)
     variables = {}
-    for line in text.splitlines():
+    for number, content in enumerate(data.split(b"\n"), 1):
+        line = content.decode(errors="replace").rstrip("\r")
         match = pattern.match(line) if len(line) <= _LONGEST_LINE else None
         if match is not None:
-            variables[match[1]] = _value(match[2])
+            variables[match[1]] = HIDDEN if number in hidden else _value(match[2])
     return variables
 
 
@@ -94,12 +102,23 @@ def _differing(rows: Iterable[Mapping[str, str]]) -> list[str]:
     return (differing if len(all_rows) > 1 else [*names])[:MOST_VARIABLES]
 
 
-def _is_used(path: str, log: LogHead) -> bool:
+def named_system(file_name: str, systems: Iterable[str]) -> str:
+    """The system that a file name contains; the longest of several, empty for none."""
+    found = (
+        name
+        for name in systems
+        # The configuration of n16 is not that of n1
+        if name and re.search(rf"(?<!\d(?=\d)){re.escape(name)}(?<!\d(?=\d))", file_name)
+    )
+    return max(found, key=len, default="")
+
+
+def _is_used(path: str, log: LogHead, systems: Iterable[str]) -> bool:
     """Whether a log names a configuration, or the configuration names the log's system."""
     name = path.rpartition("/")[2]
     if log.config:
         return log.config.replace("\\", "/").rpartition("/")[2] == name
-    return bool(log.system) and log.system in name
+    return bool(log.system) and named_system(name, systems) == log.system
 
 
 def _logged(name: str, value: str, logs: Sequence[LogHead]) -> str:

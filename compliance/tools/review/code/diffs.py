@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.judging.repository.secrets import secrets_in
-from podium.compliance.text.terminal import clean_document
+from podium.compliance.judging.repository.secrets import secret_lines
+from podium.compliance.text.terminal import clean
 from podium.compliance.tools.review.code.hunks import Pair, RawHunk, differences
 from podium.compliance.tools.review.code.inventory import (
     CodeFile,
@@ -110,7 +111,7 @@ def _base_path(pool: Pool, unread: Unread) -> Path:
 def _side(path: Path) -> _Side:
     data = read_text(path) or b""
     # A review is passed around, and must not repeat a secret
-    return _Side(data, frozenset(line for line, _ in secrets_in(data) or ()))
+    return _Side(data, secret_lines(data))
 
 
 # --- a file next to its base ----------------------------------------------------------------------
@@ -122,8 +123,12 @@ def _compared(
     file, base = unread.file, unread.base
     assert base is not None
     path = tree.shown(file.path)
+    masked = (sides[0].masked, sides[1].masked)
     hunks = sorted(
-        (_hunk(path, hunk, masked=(sides[0].masked, sides[1].masked)) for hunk in raw),
+        (
+            _hunk(path, hunk, masked=masked, repeats=repeats)
+            for hunk, repeats in zip(raw, _repeats(raw), strict=True)
+        ),
         key=lambda hunk: (rank(hunk.subjects), hunk.line),
     )
     origin = pool.trees[base.entry.tree]
@@ -146,7 +151,20 @@ def _compared(
     )
 
 
-def _hunk(path: str, raw: RawHunk, masked: tuple[frozenset[int], frozenset[int]]) -> Hunk:
+def _repeats(hunks: Sequence[RawHunk]) -> list[int]:
+    """The number of equal hunks before each hunk of a file."""
+    counts: Counter[tuple[bytes, ...]] = Counter()
+    repeats = []
+    for hunk in hunks:
+        key = tuple(hunk.lines)
+        repeats.append(counts[key])
+        counts[key] += 1
+    return repeats
+
+
+def _hunk(
+    path: str, raw: RawHunk, *, masked: tuple[frozenset[int], frozenset[int]], repeats: int = 0
+) -> Hunk:
     old, new = raw.base_line, raw.line
     lines = []
     for line in raw.lines:
@@ -158,7 +176,7 @@ def _hunk(path: str, raw: RawHunk, masked: tuple[frozenset[int], frozenset[int]]
         old += sign in (b" ", b"-")
         new += sign in (b" ", b"+")
     return Hunk(
-        id=_id(path, raw.lines),
+        id=_id(path, raw.lines, repeats),
         subjects=subjects(path, lines),
         base_line=raw.base_line,
         line=raw.line,
@@ -168,15 +186,20 @@ def _hunk(path: str, raw: RawHunk, masked: tuple[frozenset[int], frozenset[int]]
 
 
 def _text(line: bytes) -> str:
-    text = clean_document(line.removesuffix(b"\r").decode("utf-8", "replace"))
+    # Bytes of other encodings and invisible characters are escaped, so that changes of them show
+    parts = line.removesuffix(b"\r").decode("utf-8", "backslashreplace").split("\t")
+    text = "\t".join(map(clean, parts))
     surplus = len(text) - LONGEST_LINE
     return text if surplus <= 0 else f"{text[:LONGEST_LINE]}… ({surplus} more characters)"
 
 
-def _id(path: str, lines: Sequence[bytes]) -> str:
+def _id(path: str, lines: Sequence[bytes], repeats: int) -> str:
     digest = hashlib.blake2b(path.encode("utf-8", "replace"), digest_size=8)
     for line in lines:
         digest.update(b"\n" + line)
+    if repeats:
+        # The same change in another place of the file is not the one that was shown
+        digest.update(b"\n#%d" % repeats)
     return digest.hexdigest()
 
 
@@ -188,7 +211,8 @@ def _whole(tree: CodeTree, unread: Unread, pool: Pool) -> FileDiff:
     path = tree.shown(file.path)
     side = _side(tree.root / file.path)
     lines = side.data.removesuffix(b"\n").split(b"\n") if side.data else []
-    hunk = _hunk(path, RawHunk(0, 1, [b"+" + line for line in lines]), (frozenset(), side.masked))
+    raw = RawHunk(0, 1, [b"+" + line for line in lines])
+    hunk = _hunk(path, raw, masked=(frozenset(), side.masked))
     remark = ""
     if base is not None:
         closest_path = pool.trees[base.entry.tree].shown(base.entry.file.path)

@@ -21,8 +21,9 @@ CONTEXT = 3
 
 _COMMAND = (
     *("diff", "--no-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"),
-    # The bases are known already, from hashes and lines of all trees
-    *("--text", "--ignore-cr-at-eol", "--diff-algorithm=histogram", f"-U{CONTEXT}"),
+    # The bases are known already, from hashes and lines of all trees. Histogram repeats equal lines
+    # as removed and added where blocks of a file are alike
+    *("--text", "--ignore-cr-at-eol", "--diff-algorithm=myers", f"-U{CONTEXT}"),
     *("--src-prefix=a/", "--dst-prefix=b/", "a", "b"),
 )
 _VARIABLES = {

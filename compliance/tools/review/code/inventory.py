@@ -117,6 +117,11 @@ def read_text(path: Path) -> bytes | None:
 
 def _files(root: Path, top: str) -> Iterator[CodeFile]:
     count = 0
+    if top and os.path.islink(root / top):
+        # A walk follows the link at its top, which may lead out of the tree
+        link = _file(root / top, top)
+        yield from [link] if link is not None else []
+        return
     for folder, folders, names in os.walk(root / top):
         folders[:] = sorted(name for name in folders if name != ".git")
         below = os.path.relpath(folder, root)

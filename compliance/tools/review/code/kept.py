@@ -9,6 +9,7 @@ import msgspec
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.text.terminal import clean
+from podium.compliance.tools.review.against import REVIEW_FILE, read_before
 from podium.compliance.tools.review.code.model import CodeReview
 from podium.compliance.tools.review.code.session import shown_hunks
 from podium.logging_spec.limits import read_json
@@ -21,8 +22,10 @@ def kept_hunks(folder: Path) -> frozenset[str]:
     """The hunks that a review has shown; empty if it was made without code."""
     path = folder / CODE_FILE
     if not path.exists():
-        if not folder.is_dir():
+        if not (folder / REVIEW_FILE).exists():
             raise UsageFault(f"{folder} is not the folder of a review")
+        # It also refuses an anonymous review, whose code is not known
+        read_before(folder)
         return frozenset()
     try:
         with open_plain(path) as stream:

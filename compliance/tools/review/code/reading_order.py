@@ -19,6 +19,9 @@ from podium.compliance.tools.review.code.log_heads import LogHead
 
 MOST_SYSTEMS = 200
 
+FIRST_MS, LAST_MS = 1_500_000_000_000, 4_100_000_000_000
+"""Times of the first and last plausible logs: 2017, before the first round, and 2099."""
+
 _FAMILIES = (
     ("NVIDIA", r"nvidia|\b(?:gb|gh|dgx)[23]00|\b[abhlv]\d{2,3}\b"),
     ("AMD", r"\bamd\b|\bmi\d{3}"),
@@ -45,7 +48,7 @@ def ordered(trees: Sequence[CodeTree], heads: Sequence[Sequence[LogHead]]) -> li
     vendors = _vendors(trees)
     folders = []
     for tree, logs in zip(trees, heads, strict=True):
-        vendor = tree.submitter.casefold().startswith(tuple(vendors))
+        vendor = any(_is_of(tree.submitter, name) for name in vendors)
         by_benchmark: dict[str, list[CodeFile]] = {}
         for file in tree.files:
             by_benchmark.setdefault(benchmark_of(file.path)[0], []).append(file)
@@ -60,16 +63,23 @@ def ordered(trees: Sequence[CodeTree], heads: Sequence[Sequence[LogHead]]) -> li
     return sorted(folders, key=lambda folder: folder.order)
 
 
+def _is_of(submitter: str, vendor: str) -> bool:
+    """Whether a submitter is a vendor or a part of it, such as Intel-HabanaLabs of Intel."""
+    name = submitter.casefold()
+    return name.startswith(vendor) and not name[len(vendor) :][:1].isalnum()
+
+
 def _reason(first: float | None, *, vendor: bool) -> str:
     if vendor:
         return "vendor of the accelerators"
     if first is None:
-        return "no logs: the first submitter is unknown"
+        return "no dated logs: the first submitter is unknown"
     return f"first log of {clock(first)[:10]}"
 
 
 def _first_log(logs: Iterable[LogHead], benchmark: str) -> float | None:
-    started_logs = [log for log in logs if log.started is not None]
+    # A clock that was never set, or that is set back to be the first, is not evidence
+    started_logs = [log for log in logs if FIRST_MS < (log.started or 0.0) < LAST_MS]
     own_logs = [log for log in started_logs if log.benchmark == benchmark]
     return min((log.started or 0.0 for log in own_logs or started_logs), default=None)
 

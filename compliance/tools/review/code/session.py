@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.judging.repository.file_names import plain
 from podium.compliance.tools.review.code.diffs import Room
 from podium.compliance.tools.review.code.folder_review import Known, removed, review_folder
 from podium.compliance.tools.review.code.inventory import reference_tree
@@ -59,10 +60,15 @@ def review_code(
     return CodeReview(
         base=request.base,
         earlier=[round_code.trees[0].title for round_code in rounds if round_code.trees],
-        reference=str(request.reference or ""),
+        reference=_name(request.reference),
         shown=sorted(request.shown),
         cells=sorted(cells, key=lambda cell: (-cell.to_read, cell.submitter, cell.benchmark)),
     )
+
+
+def _name(reference: Path | None) -> str:
+    """The name of the checkout's folder; its path is that of the reviewer's machine."""
+    return "" if reference is None else plain(reference.resolve().name)
 
 
 def _round(code: RoundCode) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ _HOLDERS = frozenset(("third_party", "3rdparty", "third-party", "vendor", "site-
 _CONFIGS = (".sh", ".env", ".conf", ".yaml", ".yml", ".json", ".toml", ".sub")
 
 _VERSION = re.compile(
-    r"""^\s*["']?(?:__)?version(?:__)?["']?\s*[:=]\s*["']([\w.+!-]{1,40})["']""",
+    r"""(?:^|[(,])\s*["']?(?:__)?version(?:__)?["']?\s*[:=]\s*["']([\w.+!-]{1,40})["']""",
     re.MULTILINE | re.IGNORECASE,
 )
 _VERSION_FILES = (

@@ -122,3 +122,21 @@ def _home(system_row: Row) -> str:
     """The submitter's folder that contains a description."""
     parts = PurePosixPath(system_row["file"]).parts
     return parts[-3] if len(parts) > 2 and parts[-2] == "systems" else system_row["submitter"] or ""
+
+
+def newest_and_fastest(row: Row) -> tuple[Any, ...]:
+    """The order of the results of one benchmark."""
+    speed = row["score"] if row["scaling"] != "weak" else None
+    return (
+        [-number for number in round_order(row["round"])],
+        row["division"] != "closed",
+        speed is None,
+        speed or 0.0,
+        row["result"],
+    )
+
+
+def newest_of_each(row: Row) -> tuple[Any, ...]:
+    """The order of results of several benchmarks."""
+    newest = [-number for number in round_order(row["round"])]
+    return (row["suite"] == "hpc", newest, row["model"], *newest_and_fastest(row)[1:])

@@ -28,7 +28,12 @@ from podium.compliance.tools.store.site.curves import (
 )
 from podium.compliance.tools.store.site.figures import parts
 from podium.compliance.tools.store.site.findings import Tally, counted, grouped
-from podium.compliance.tools.store.site.material import Material, OfRound
+from podium.compliance.tools.store.site.material import (
+    Material,
+    OfRound,
+    newest_and_fastest,
+    newest_of_each,
+)
 from podium.compliance.tools.store.site.overview import at_sizes, comparable, overviews
 from podium.compliance.tools.store.site.places import places_of, search_script
 from podium.compliance.tools.store.site.plots import COLOURS, Axis, Line, Plot, plot
@@ -147,7 +152,7 @@ class Pages:
                 for row in self.material.results
                 if (row["suite"], row["model"]) == (suite, model)
             ]
-            rows.sort(key=_newest_and_fastest)
+            rows.sort(key=newest_and_fastest)
             colors = chip_colors([row for row in comparable(rows) if timed(row)])
             fields = {
                 "suite": suite,
@@ -168,7 +173,7 @@ class Pages:
                 "name": name,
                 "results": sorted(
                     (row for row in self.material.results if row["submitter"] == name),
-                    key=_newest_of_each,
+                    key=newest_of_each,
                 ),
                 "systems": [key for key in self.material.systems if key[0] == name],
                 "findings": findings.get(name, []),
@@ -187,7 +192,7 @@ class Pages:
                         for row in self.material.results
                         if (row["submitter"], row["system"]) == key
                     ),
-                    key=_newest_of_each,
+                    key=newest_of_each,
                 ),
             }
             yield file, self._render("system.html.j2", file, **fields)
@@ -229,22 +234,6 @@ class Pages:
 
 def _in_order(key: tuple[str, str]) -> tuple[str, tuple[int, ...]]:
     return key[0], round_order(key[1])
-
-
-def _newest_and_fastest(row: Row) -> tuple[Any, ...]:
-    speed = row["score"] if row["scaling"] != "weak" else None
-    return (
-        [-number for number in round_order(row["round"])],
-        row["division"] != "closed",
-        speed is None,
-        speed or 0.0,
-        row["result"],
-    )
-
-
-def _newest_of_each(row: Row) -> tuple[Any, ...]:
-    newest = [-number for number in round_order(row["round"])]
-    return (row["suite"] == "hpc", newest, row["model"], *_newest_and_fastest(row)[1:])
 
 
 def _over_rounds(span: Span) -> tuple[Plot | None, Sequence[tuple[str, str]]]:

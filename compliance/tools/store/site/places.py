@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from podium.compliance.reporting.pages.templates import Key, distinct, plain_name
 from podium.compliance.text.terminal import clean
-from podium.compliance.tools.store.site.material import Material
+from podium.compliance.tools.store.site.material import Material, newest_of_each
 from podium.compliance.tools.store.site.row import Row, category
 
 LONGEST = 36
@@ -69,7 +69,7 @@ def search_script(material: Material, places: Places) -> str:
             words,
             places.results[row["result"]],
         )
-        for row in material.results
+        for row in sorted(material.results, key=newest_of_each)
     ]
     pages = [
         *([name, file, "submitter"] for name, file in places.submitters.items()),

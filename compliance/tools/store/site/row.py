@@ -27,11 +27,13 @@ CATEGORIES = {
 
 def completed(row: Row, minutes: Sequence[float]) -> Row:
     """A row of `results` with values that pages derive: the chip's family, spread, margin, runs."""
-    score, deviation = row["minutes"], row["deviation"]
+    # The mean of all runs that count, as in `podium score`; the score has two of them less
+    mean = sum(minutes) / len(minutes) if minutes else row["minutes"]
+    deviation = row["deviation"]
     least, to_converge = row["rcp_minimum"], row["to_converge"]
     return row | {
         "family": chip_family(row["chip"]),
-        "spread": deviation / score if deviation is not None and score else None,
+        "spread": deviation / mean if deviation is not None and mean else None,
         "over": to_converge / least - 1 if least and to_converge is not None else None,
         "run_minutes": minutes,
     }

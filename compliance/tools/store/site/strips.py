@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from podium.compliance.text.terminal import clean, clip
 from podium.compliance.tools.store.site.plots import LARGEST, Axis, scale
 from podium.compliance.tools.store.site.row import Row
 from podium.compliance.tools.store.site.scatter import timed
 
 MOST_PEERS = 5
 LEFT, RIGHT, STEP = 210, 630, 22
+MOST_CHARACTERS = 26
+"""Maximum number of characters of a label: more do not fit to the left of the plot."""
 
 
 class Strip(NamedTuple):
@@ -65,7 +68,7 @@ def strips(
     lines = [
         Strip(
             row["result"],
-            f"{row['submitter']}, {row['chips']} x {row['family'] or 'chips'}",
+            _label(row),
             STEP * index + 14,
             sorted({to_x(value) for value in minutes[row["result"]]}),
             row is result,
@@ -73,6 +76,11 @@ def strips(
         for index, row in enumerate(shown_rows)
     ]
     return Strips(lines, ticks, STEP * len(shown_rows) + 30), peers[:MOST_PEERS]
+
+
+def _label(row: Row) -> str:
+    chips = f", {row['chips']} \N{MULTIPLICATION SIGN} {row['family'] or 'chips'}"
+    return clip(clean(row["submitter"]), max(MOST_CHARACTERS - len(chips), 4)) + chips
 
 
 def run_dots(minutes: Sequence[float]) -> list[int]:

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from podium.compliance.tools.store.analyses.material import round_order
-from podium.compliance.tools.store.site.row import Row
+from podium.compliance.tools.store.site.row import Row, category
 
 UNSTATED = "category not stated"
+
+
+def _category(row: Row) -> str:
+    """The short name of a category: its spellings are one category."""
+    return category(row["category"]) if row["category"] else UNSTATED
 
 
 class Best(NamedTuple):
@@ -84,7 +89,7 @@ def best_of(results: Sequence[Row]) -> list[Best]:
         number = row["models_per_minute"] if rate else row["score"]
         if row["division"] != "closed" or number is None:
             continue
-        candidate = Best(row["category"] or UNSTATED, number, rate, row["result"])
+        candidate = Best(_category(row), number, rate, row["result"])
         current = best.get((rate, candidate.category))
         if current is None or _before(candidate, current):
             best[rate, candidate.category] = candidate
@@ -128,11 +133,11 @@ def spans(results: Sequence[Row]) -> list[Span]:
 def _best_over(results: Sequence[Row], rounds: Sequence[str]) -> dict[str, list[tuple[int, Row]]]:
     best: dict[tuple[str, int], Row] = {}
     for row in results:
-        key = (row["category"] or UNSTATED, rounds.index(row["round"]))
+        key = (_category(row), rounds.index(row["round"]))
         current = best.get(key)
         if current is None or (row["score"], row["result"]) < (current["score"], current["result"]):
             best[key] = row
     lines: dict[str, list[tuple[int, Row]]] = {}
-    for category, index in sorted(best):
-        lines.setdefault(category, []).append((index, best[category, index]))
+    for name, index in sorted(best):
+        lines.setdefault(name, []).append((index, best[name, index]))
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ NAMES = {
 """Each submitter, and the name of its system."""
 
 TELLING = re.compile(
-    r"acme|north.?star|qcx|xd670|ns9000|loop9|hotrod|stranger|/home/someone", re.IGNORECASE
+    r"acme|north.?star|qcx|xd670|ns9000|loop9|hotrod|stranger|jdoe|crossbeam", re.IGNORECASE
 )
 """What the output must not hold, wherever it stands."""
 
@@ -46,6 +47,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tree.write(f"{folder}/config_XD670_H200.sh", "export OPT_BASE_LEARNING_RATE=0.5\n")
         rate = "export OPT_BASE_LEARNING_RATE=0.5\n"
         tree.write(f"benchmarks/{tree.benchmark}/implementations/ours/config_{system}.sh", rate)
+        tree.write(f"{folder}/go.sh", "cd /home/jdoe/crossbeam/run\n")
+        os.symlink("/lustre/crossbeam/data", tree.root / folder / "data")
     acme = submission(place, "Acme")
     acme.log(1, lambda log: own(log, 0).set("submission_org", "Stranger Inc"))
     acme.log(2, lambda log: own(log, 0).set("submission_org", "QCX"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from podium.compliance.cli import entry as cli
 from podium.compliance.exit_codes import Exit
+from podium.compliance.tools.review.code import diffs
 from podium.compliance.tools.review.render import code_pages
 from tests.compliance.tools.review.code_rounds import (
     BEFORE,
@@ -90,6 +92,20 @@ def test_only_changed_lines_are_left_to_read(
     }
 
 
+BLOCK = ["def forward(x):", "    x = first(x)", "    y = act(x)", "    z = last(y)", "    return z"]
+
+
+def test_a_change_among_equal_blocks_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = f"{CODE}/model.py"
+    changed = [line.replace("act(x)", "act(x) * 2") for line in BLOCK]
+    submit(tmp_path, "NVIDIA", {**base(), path: text(BLOCK * 6)})
+    submit(tmp_path, "Acme", {**base(), path: text(BLOCK * 2 + changed + BLOCK * 3)})
+    cell = review(capsys, tmp_path / NOW, "Acme")["Acme"]
+    assert changes(cell) == [("model.py", ["-    y = act(x)", "+    y = act(x) * 2"])]
+
+
 def test_a_moved_end_of_the_run_is_about_timing(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -121,6 +137,15 @@ def test_a_vendored_library_is_one_line(tree: Path, capsys: pytest.CaptureFixtur
     assert cells["NVIDIA"]["libraries"][0]["remark"].startswith("no copy to compare with: 26 files")
     assert cells["NVIDIA"]["unverified"] == 24 * 24 + 2
     assert cells["Bmce"]["unverified"] == 0
+
+
+def test_the_version_of_a_library_is_read_from_a_call_on_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setup = {f"{CODE}/NeMo/setup.py": 'setup(name="nemo", version="1.4.2", packages=[])\n'}
+    submit(tmp_path, "Acme", library() | setup)
+    (found,) = review(capsys, tmp_path / NOW, "Acme")["Acme"]["libraries"]
+    assert found["version"] == "1.4.2"
 
 
 def test_another_version_of_a_library_is_not_a_patch(
@@ -181,6 +206,17 @@ def test_without_a_vendor_the_earliest_logs_come_first(
     assert cells["Zmce"]["new"] == 4
 
 
+@pytest.mark.parametrize(("other", "started"), [("Nvidiana", LATE), ("Acme", -1), ("Acme", 10**30)])
+def test_neither_a_similar_name_nor_an_absurd_time_makes_a_submitter_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str, started: int
+) -> None:
+    submit(tmp_path, other, base(), started=started)
+    submit(tmp_path, "Bmce", base(), started=EARLY)
+    cells = review(capsys, tmp_path / NOW)
+    assert cells[other]["base"] == "Bmce 5.1"
+    assert "vendor" not in cells[other]["order"]
+
+
 def test_an_earlier_round_comes_before_the_vendor(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -235,6 +271,21 @@ def test_a_checkout_of_the_reference_is_a_base(
         (diff,) = cell["diffs"]
         assert (diff["kind"], diff["base"], diff["to_read"]) == ("changed", "reference", 2)
         assert cell["sources"] == {"reference": 1}
+
+
+def test_the_reference_is_named_without_a_path_of_the_machine(
+    tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference, folder = tmp_path / "training", tmp_path / "review"
+    reference.mkdir()
+    (reference / "data.py").write_text(text(DATA))
+    words = ("--reference", str(reference))
+    cli.run(["review", str(tree), *words, "--output", str(folder), "--no-curves", "-q"])
+    cli.run(["review", "code", str(tree), *words])
+    assert "compared with training" in capsys.readouterr().out
+    assert "reference: training" in (folder / "code.html").read_text(encoding="utf-8")
+    for path in folder.rglob("*"):
+        assert path.is_dir() or str(tmp_path) not in path.read_text(encoding="utf-8"), path
 
 
 def test_one_submitter_may_be_the_base(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,6 +384,44 @@ def test_configurations_are_a_table_of_variables_that_differ(
     assert idle["values"]["GLOBAL_BATCH_SIZE"]["value"] == "64"
 
 
+def test_a_system_is_not_the_one_whose_name_begins_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small, large = CONFIG, ["export GLOBAL_BATCH_SIZE=512", *CONFIG[1:]]
+    files = {f"{CODE}/config_ex.sh": text(small), f"{CODE}/config_ex_n16.sh": text(large)}
+    root = submit(tmp_path, "Acme", files)
+    for system in ("ex_n1", "ex_n16"):
+        shutil.copytree(root / "results" / "ex", root / "results" / system)
+    rows = review(capsys, tmp_path / NOW, "Acme")["Acme"]["configurations"]
+    used = {row["path"].rpartition("/")[2]: row["used_by"] for row in rows}
+    assert used == {
+        "config_ex.sh": [f"Acme/results/ex/{BENCHMARK}"],
+        "config_ex_n16.sh": [f"Acme/results/ex_n16/{BENCHMARK}"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        ("# caf\xe9", "# caf\xea", ["-# caf\\xe9", "+# caf\\xea"]),
+        ("a = 1", "a\xe2\x80\x8b = 1", ["-a = 1", "+a\\u200b = 1"]),
+    ],
+)
+def test_bytes_that_cannot_be_seen_are_shown(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    before: str,
+    after: str,
+    lines: list[str],
+) -> None:
+    submit(tmp_path, "NVIDIA", base())
+    submit(tmp_path, "Acme", base())
+    for submitter, line in (("NVIDIA", before), ("Acme", after)):
+        path = tmp_path / NOW / submitter / CODE / "other.py"
+        path.write_bytes(f"{line}\n{text(DATA)}".encode("latin-1"))
+    assert changes(review(capsys, tmp_path / NOW)["Acme"]) == [("other.py", lines)]
+
+
 # --- what has been read ---
 
 
@@ -351,6 +440,19 @@ def test_a_file_that_is_marked_as_read_is_not_shown_again(
     lines = [line for line in kept.read_text().splitlines() if line.startswith('"')]
     assert lines == sorted(lines)
     assert set(first.splitlines()) <= set(kept.read_text().splitlines())
+
+
+def test_a_file_that_was_not_shown_is_not_marked_as_read(
+    tree: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = tmp_path / "read.toml"
+    monkeypatch.setattr(diffs, "MOST_CHARACTERS", 1)
+    review(capsys, tree, "Acme", "--read", kept, "--mark-read", "Ann")
+    monkeypatch.undo()
+    assert review(capsys, tree, "Acme", "--read", kept)["Acme"]["to_read"] == 4
 
 
 def test_a_record_is_not_written_into_the_round(
@@ -392,6 +494,39 @@ def test_against_shows_only_hunks_that_are_new(
     )
     assert {name: cell["to_read"] for name, cell in cells.items() if cell["to_read"]} == {"Acme": 2}
     assert cells["Acme"]["diffs"][0]["seen"] == 1
+
+
+def test_a_repeated_change_is_new_although_its_lines_were_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = [line.replace("act(x)", "act(x) * 2") for line in BLOCK]
+    path, folder = f"{CODE}/model.py", tmp_path / "review"
+    submit(tmp_path, "NVIDIA", {**base(), path: text(BLOCK * 6)})
+    place = submit(tmp_path, "Acme", {**base(), path: text(BLOCK * 2 + changed + BLOCK * 3)}).parent
+    cli.run(["review", str(place), "--output", str(folder), "--no-curves", "-q"])
+    capsys.readouterr()
+    twice = text(BLOCK * 2 + changed + BLOCK + changed + BLOCK)
+    (place / "Acme" / path).write_text(twice)
+    cell = review(capsys, place, "--against", folder)["Acme"]
+    assert changes(cell) == [("model.py", ["-    y = act(x)", "+    y = act(x) * 2"])]
+    assert cell["diffs"][0]["seen"] == 1
+
+
+@pytest.mark.parametrize("options", [None, ("--anonymous",)])
+def test_against_needs_a_review_with_names(
+    tree: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...] | None,
+) -> None:
+    folder = tmp_path / "earlier"
+    folder.mkdir()
+    expected = "is not the folder of a review"
+    if options is not None:
+        cli.run(["review", str(tree), "--output", str(folder), "--no-curves", "-q", *options])
+        capsys.readouterr()
+        expected = "is anonymous; --against needs the review with names"
+    assert expected in refused(capsys, tree, "--against", folder)
 
 
 def test_a_chain_of_reviews_keeps_what_was_shown_and_read(

@@ -39,6 +39,22 @@ def test_an_edited_organization_is_no_exchange(tmp_path: Path) -> None:
     assert "submission_org Acme -&gt; MiTAC" in page
 
 
+def test_logs_that_exchange_their_numbers_are_no_new_runs(tmp_path: Path) -> None:
+    tree = submission(tmp_path)
+    words = ["review", str(tmp_path / NAME), "--no-curves", "-q"]
+    cli.run([*words, "--output", str(tmp_path / "one")])
+    first, second = sorted(tree.root.rglob("result_*.txt"))[:2]
+    text = first.read_text()
+    first.write_text(second.read_text())
+    second.write_text(text)
+    cli.run([*words, "--against", str(tmp_path / "one"), "--output", str(tmp_path / "two")])
+    made = json.loads((tmp_path / "two" / "review.json").read_text(encoding="utf-8"))
+    (found,) = made["against"]["results"]
+    assert found["edits"] == [
+        "run of another log of the result in 2 logs (result_0.txt, result_1.txt)"
+    ]
+
+
 def test_an_exchanged_run_is_named(tmp_path: Path) -> None:
     def other(log: LogBuilder) -> LogBuilder:
         return own(log.shift_all(3000), 77)

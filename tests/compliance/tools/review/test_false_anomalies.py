@@ -34,6 +34,16 @@ def test_a_result_on_the_minimum_is_no_near_miss(tmp_path: Path) -> None:
         assert "0.00%" not in each.message
 
 
+def test_a_configuration_of_n16_is_not_that_of_n1(tmp_path: Path) -> None:
+    tree = submission(tmp_path)
+    for start, system in ((100, "ex_n1"), (200, "ex_n16")):
+        relearned(tree.system(system), start, system)
+    folder = f"benchmarks/{tree.benchmark}/implementations/ours"
+    tree.write(f"{folder}/config_ex_n16.sh", "export GLOBAL_BATCH_SIZE=4608\n")
+    (one,) = found(tmp_path, "review.config-disagrees")
+    assert f"/results/ex_n16/{tree.benchmark}" in one.path
+
+
 def test_a_cache_that_fills_is_no_cut_interval(tmp_path: Path) -> None:
     gaps = [60_000 * each for each in (19.2, 9.5, 5.0, 3.1)]
 
@@ -57,7 +67,10 @@ def test_runs_that_all_overlap_are_of_several_systems(tmp_path: Path) -> None:
         ("accelerator_memory_capacity", "80 GB", "81559 MiB", False),
         ("accelerator_memory_capacity", "80 GB", "96 GB", True),
         ("host_memory_capacity", "1.6 TB", "1.7TB", False),
+        ("host_memory_capacity", "24x64GB", "1.5 TB", False),
+        ("host_memory_capacity", "24x64GB", "24x32GB", True),
         ("operating_system", "Ubuntu 22.04.4", "Ubuntu 22.04.5", False),
+        ("operating_system", "Ubuntu 22.04", "Ubuntu 22.04.3 LTS (Jammy Jellyfish)", False),
         ("operating_system", "Ubuntu 22.04.4", "Ubuntu 24.04.1", True),
     ],
 )

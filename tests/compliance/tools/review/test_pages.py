@@ -37,6 +37,13 @@ def pages(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.html"))
 
 
+def test_a_dagger_has_its_footnote(folder: Path) -> None:
+    marked = [page for page in pages(folder) if "†" in Reader(page).text.partition("podium 0")[0]]
+    assert {"index.html", "benchmark-llama31_405b.html"} <= {page.name for page in marked}
+    for page in marked:
+        assert "† Derived by podium" in Reader(page).text, page.name
+
+
 def test_there_is_a_page_for_everything(folder: Path) -> None:
     names = {page.name for page in pages(folder)}
     assert {"index.html", "rules.html", "benchmark-llama31_405b.html"} <= names

@@ -159,3 +159,29 @@ def test_the_site_of_all_published_rounds(everything: Path, tmp_path: Path) -> N
     pages = ("analyses/scaling.html", f"results/{largest.name}", "benchmarks/b-training-bert.html")
     for name in pages:
         assert told(site, tmp_path, name, "const told = 'well';") == "well"
+
+
+def test_keys_reach_the_rows_and_the_search(site: Path, tmp_path: Path) -> None:
+    act = """
+    const told = [];
+    addEventListener("click", (event) => {
+      event.preventDefault();
+      told.push(event.target.getAttribute("href"));
+    });
+    const press = (key) => document.activeElement.dispatchEvent(
+      new KeyboardEvent("keydown", { key, bubbles: true }));
+    press("j");
+    told.push(document.activeElement.closest("tr")?.rowIndex);
+    press("/");
+    """
+    assert told(site, tmp_path / "a", "index.html", act) == [1, "search.html"]
+    act = f"{act} told.push(document.activeElement.type);"
+    assert told(site, tmp_path / "b", RESULTS, act) == [1, "search"]
+
+
+def test_the_search_lists_the_newest_results_first(site: Path, tmp_path: Path) -> None:
+    act = """
+    const rows = [...document.querySelectorAll("#found tbody tr")];
+    const told = rows.map((row) => row.cells[2].textContent);
+    """
+    assert told(site, tmp_path, "search.html", act, script="search.js") == ["6.0", "5.1"]

@@ -17,8 +17,9 @@ from podium.compliance.tools.store.analyses.table import Analysis
 from podium.compliance.tools.store.site.figures import parts
 from podium.compliance.tools.store.site.findings import grouped
 from podium.compliance.tools.store.site.plots import HEIGHT, WIDTH, Axis, Line, Rule, plot
-from podium.compliance.tools.store.site.row import footnotes, members
+from podium.compliance.tools.store.site.row import completed, footnotes, members
 from podium.compliance.tools.store.site.sources import Source, source_of
+from podium.compliance.tools.store.site.strips import strips
 from podium.compliance.tools.store.site.tables import best_of, matrices, spans
 
 Row = dict[str, Any]
@@ -189,7 +190,33 @@ def test_only_rounds_that_may_be_compared_share_a_chart() -> None:
     (span,) = spans(rows)
     assert span.rounds == ["9.1", "10.0"]
     found = {name: [(at, row["result"]) for at, row in of] for name, of in span.best.items()}
-    assert found == {"Available cloud": [(0, "b"), (1, "a")]}
+    assert found == {"cloud": [(0, "b"), (1, "a")]}
+
+
+def test_the_spellings_of_a_category_are_one_line_of_a_chart() -> None:
+    rows = [
+        result(round="5.0", category="Available on-premise"),
+        result(category="Available On-Premise", score=9.0),
+        result(category="available on premise", score=11.0),
+    ]
+    (span,) = spans(rows)
+    assert [*span.best] == ["on-premise"]
+    assert [row["score"] for _, row in span.best["on-premise"]] == [10.0, 9.0]
+    assert [entry.category for entry in best_of(rows)] == ["on-premise"]
+
+
+def test_the_spread_is_that_of_a_review() -> None:
+    row = result(minutes=10.0, deviation=1.0, rcp_minimum=None, to_converge=None)
+    assert completed(row, [9.0, 10.0, 10.0, 21.0])["spread"] == 1 / 12.5
+
+
+def test_a_label_beside_runs_keeps_its_chips() -> None:
+    row = result(submitter="University-of-Somewhere-Else", family="GB300", chips=1152)
+    made, _ = strips(row, [row], {row["result"]: [{"role": "scored", "minutes": 5.0}]})
+    assert made is not None
+    (line,) = made.lines
+    assert line.label.endswith("…, 1152 \N{MULTIPLICATION SIGN} GB300")
+    assert len(line.label) <= 26
 
 
 def test_findings_of_one_message_stand_together_the_heaviest_first() -> None:

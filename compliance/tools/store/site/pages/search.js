@@ -34,8 +34,10 @@
   };
   const table = (rows) => {
     const made = document.createElement("table");
+    made.className = "stack";
+    const names = ["result", "suite", "round", "benchmark", "submitter", "division", "category", "chips", "chip", "minutes †"];
     const head = made.createTHead().insertRow();
-    for (const name of ["result", "suite", "round", "benchmark", "submitter", "division", "category", "chips", "chip", "minutes †"]) {
+    for (const name of names) {
       const each = cell(name, "th");
       each.scope = "col";
       head.append(each);
@@ -47,6 +49,7 @@
       const line = body.insertRow();
       line.append(cell(anchor(system, file)));
       for (const text of [suite, round, model, submitter, division, category, chips ?? "–", chip, score ?? "–"]) line.append(cell(String(text)));
+      [...line.cells].forEach((each, at) => { if (at) each.dataset.label = names[at]; });
     }
     return made;
   };
