@@ -33,10 +33,9 @@ def advised(
     """The violations, some with help that names the probable error in the log."""
     broken_rules = [*broken_rules]
     absent_keys = [rule.key for rule in broken_rules if rule.key and _is_absent(rule)]
+    hints = _about_absences(absent_keys, verifier) if absent_keys else {}
     for rule in broken_rules:
-        hint = (
-            _about_absence(rule.key, absent_keys, verifier) if rule.key and _is_absent(rule) else ""
-        )
+        hint = hints.get(rule.key or "") if _is_absent(rule) else ""
         if hint:
             violations = [replace(violation, hint=hint) for violation in rule.violations]
             rule = replace(rule, violations=violations)
@@ -48,23 +47,25 @@ def advised(
         yield rule
 
 
-def _about_absence(key: str, absent_keys: Sequence[str], verifier: VerifierReading) -> str:
-    """The help for a key that is not logged, if the log shows why; empty if it does not."""
+def _about_absences(absent_keys: Sequence[str], verifier: VerifierReading) -> dict[str, str]:
+    """The help for each key that is not logged, if the log shows why."""
     run = verifier.run
-    written = {meant: name for name, meant in near_misses([*run.where], absent_keys).items()}
-    if name := written.get(key):
-        return f"line {run.line(run.where[name][0])} logs {name}: log it as {key}"
-    if line := _without_token(key, verifier.log.data):
-        return f"line {line} has its record without the token: write `:::MLLOG ` before it"
-    if key == END and run.records:
+    hints = {}
+    if run.records:
         last = len(run.records) - 1
-        return (
+        hints[END] = (
             f"the last record is {run.records[last].key} in line {run.line(last)}: copy the "
             "complete log of the run; if the run itself was interrupted, repeat it"
         )
-    if key == START and run.records and _BEGINNING.issubset(absent_keys):
-        return f"{FIRST_RECORD}{run.records[0].key} in line {run.line(0)}: copy the complete log"
-    return ""
+        if _BEGINNING.issubset(absent_keys):
+            first = f"{FIRST_RECORD}{run.records[0].key} in line {run.line(0)}"
+            hints[START] = f"{first}: copy the complete log"
+    for key in absent_keys:
+        if line := _without_token(key, verifier.log.data):
+            hints[key] = f"line {line} has its record without the token: add `:::MLLOG ` before it"
+    for name, key in near_misses([*run.where], absent_keys).items():
+        hints[key] = f"line {run.line(run.where[name][0])} logs {name}: log it as {key}"
+    return hints
 
 
 def mark_named(findings: Sequence[Finding]) -> list[Finding]:
