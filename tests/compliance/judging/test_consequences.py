@@ -264,6 +264,8 @@ def test_the_name_of_a_log_without_records_is_a_fault_by_itself(tmp_path: Path) 
 # --- declarations ---
 
 ROW_IDS = (
+    "common.init_start",
+    "common.init_stop",
     "common.run_start",
     "common.run_stop",
     "common.submission_division",
