@@ -105,10 +105,10 @@ class _Scan(msgspec.Struct):
         self._files("results", results, "any result", _PLACE, ())
         for system in systems:
             self._system(system)
-        if self._lacking():
+        lacking = self._lacking()
+        if lacking:
             self._outside_results(top)
-        if self.strays:
-            self._report_strays()
+        self._report_strays(lacking)
 
     def _unknown_top(self, name: str) -> None:
         folders, meant = ", ".join(sorted(TOP_FOLDERS)), meant_folder(name)
@@ -312,9 +312,9 @@ class _Scan(msgspec.Struct):
         contents = [content for _, content in self.tree.disk.walk(path)]
         return sum(is_log(item.name) for content in contents for item in content.items)
 
-    def _report_strays(self) -> None:
+    def _report_strays(self, lacking: set[str]) -> None:
         """Report the logs outside the folders of results, as errors where runs are missing."""
-        results, lacking = self.tree.results, self._lacking()
+        results = self.tree.results
         for path, stray in self.strays.items():
             # A log outside any system may belong to each of them
             misses_runs = not results or stray.system in lacking or (not stray.system and lacking)
