@@ -21,7 +21,7 @@ const shown = () => [...table.tBodies[0].rows]
 const label = (text) => [...document.querySelectorAll("label")]
   .find((each) => each.textContent.startsWith(text));
 """
-TELL = "document.title = JSON.stringify(told);"
+TELL = "document.title = JSON.stringify(read);"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def site(two_submissions: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return place / "site"
 
 
-def told(
+def read(
     site: Path, place: Path, name: str, act: str, at: str = "", script: str = "pages.js"
 ) -> Any:
     shown, complaints = seen(site, name, place, script, f"{FILTERED}{act}{TELL}", at=at)
@@ -53,15 +53,15 @@ def told(
 def test_what_is_chosen_and_typed_stands_in_the_address(site: Path, tmp_path: Path) -> None:
     act = """
     const select = label("round").querySelector("select");
-    const told = [shown()];
+    const read = [shown()];
     select.value = "6.0"; select.dispatchEvent(new Event("change"));
-    told.push(shown(), location.hash);
+    read.push(shown(), location.hash);
     const input = label("Filter").querySelector("input");
     input.value = "acme ü&="; input.dispatchEvent(new Event("input"));
     table.tHead.rows[0].cells[0].firstChild.click();
-    told.push(shown(), Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+    read.push(shown(), Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
     """
-    every, chosen, address, none, state = told(site, tmp_path, RESULTS, act)
+    every, chosen, address, none, state = read(site, tmp_path, RESULTS, act)
     assert every == ["Bmce", "Acme"]
     assert (chosen, address) == (["Bmce"], "#round=6.0")
     assert none == []
@@ -85,21 +85,21 @@ def test_what_is_chosen_and_typed_stands_in_the_address(site: Path, tmp_path: Pa
 def test_an_address_shows_what_it_says(
     address: str, wanted: list[str], site: Path, tmp_path: Path
 ) -> None:
-    act = "const told = shown();"
-    assert told(site, tmp_path, RESULTS, act, at=address) == wanted
+    act = "const read = shown();"
+    assert read(site, tmp_path, RESULTS, act, at=address) == wanted
 
 
 def test_the_search_finds_and_keeps_its_words(site: Path, tmp_path: Path) -> None:
     act = """
     const links = () => [...document.querySelectorAll("#found a, #pages a")]
       .map((each) => each.getAttribute("href"));
-    const told = [links(), document.getElementById("count").textContent];
+    const read = [links(), document.getElementById("count").textContent];
     const input = label("Words").querySelector("input");
     input.value = "acme"; input.dispatchEvent(new Event("input"));
-    told.push(links(), location.hash);
+    read.push(links(), location.hash);
     """
     at = "#q=llama&division=open"
-    found, count, then, kept = told(site, tmp_path, "search.html", act, at, "search.js")
+    found, count, then, kept = read(site, tmp_path, "search.html", act, at, "search.js")
     assert count == "1 of 2 results"
     assert found == ["results/r-training-6.0-Bmce-ex_n8-llama31_405b.html"]
     assert (then, kept) == ([], "#q=acme&division=open")
@@ -113,10 +113,10 @@ RESULT = "results/r-training-5.1-Acme-ex_n8-llama31_405b.html"
 @pytest.mark.parametrize("name", ["index.html", "analyses/variance.html", RESULT])
 def test_pages_show_without_complaint(name: str, site: Path, tmp_path: Path) -> None:
     act = (
-        "const told = [...document.images].map((each) => { each.loading = 'eager'; return each; })"
+        "const read = [...document.images].map((each) => { each.loading = 'eager'; return each; })"
     )
     act += ".filter((each) => each.complete && !each.naturalWidth).length;"
-    assert told(site, tmp_path, name, act) == 0
+    assert read(site, tmp_path, name, act) == 0
 
 
 def test_analyses_have_their_charts_before_their_rows(site: Path) -> None:
@@ -135,10 +135,10 @@ def test_nothing_of_a_hostile_store_runs(two_submissions: Path, tmp_path: Path) 
         return row
 
     folder = made(rewritten(two_submissions, tmp_path / "store", change), tmp_path / "site")
-    act = "const told = [document.title, document.querySelectorAll('img').length];"
+    act = "const read = [document.title, document.querySelectorAll('img').length];"
     for name in ("search.html", "systems.html"):
         script = "search.js" if name == "search.html" else "pages.js"
-        title, images = told(folder, tmp_path, name, act, script=script)
+        title, images = read(folder, tmp_path, name, act, script=script)
         assert ("owned" in title, images) == (False, 0)
 
 
@@ -158,30 +158,30 @@ def test_the_site_of_all_published_rounds(everything: Path, tmp_path: Path) -> N
     largest = max((site / "results").iterdir(), key=lambda page: page.stat().st_size)
     pages = ("analyses/scaling.html", f"results/{largest.name}", "benchmarks/b-training-bert.html")
     for name in pages:
-        assert told(site, tmp_path, name, "const told = 'well';") == "well"
+        assert read(site, tmp_path, name, "const read = 'well';") == "well"
 
 
 def test_keys_reach_the_rows_and_the_search(site: Path, tmp_path: Path) -> None:
     act = """
-    const told = [];
+    const read = [];
     addEventListener("click", (event) => {
       event.preventDefault();
-      told.push(event.target.getAttribute("href"));
+      read.push(event.target.getAttribute("href"));
     });
     const press = (key) => document.activeElement.dispatchEvent(
       new KeyboardEvent("keydown", { key, bubbles: true }));
     press("j");
-    told.push(document.activeElement.closest("tr")?.rowIndex);
+    read.push(document.activeElement.closest("tr")?.rowIndex);
     press("/");
     """
-    assert told(site, tmp_path / "a", "index.html", act) == [1, "search.html"]
-    act = f"{act} told.push(document.activeElement.type);"
-    assert told(site, tmp_path / "b", RESULTS, act) == [1, "search"]
+    assert read(site, tmp_path / "a", "index.html", act) == [1, "search.html"]
+    act = f"{act} read.push(document.activeElement.type);"
+    assert read(site, tmp_path / "b", RESULTS, act) == [1, "search"]
 
 
 def test_the_search_lists_the_newest_results_first(site: Path, tmp_path: Path) -> None:
     act = """
     const rows = [...document.querySelectorAll("#found tbody tr")];
-    const told = rows.map((row) => row.cells[2].textContent);
+    const read = rows.map((row) => row.cells[2].textContent);
     """
-    assert told(site, tmp_path, "search.html", act, script="search.js") == ["6.0", "5.1"]
+    assert read(site, tmp_path, "search.html", act, script="search.js") == ["6.0", "5.1"]
