@@ -38,6 +38,7 @@ from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.language.corpus import Batch
+from podium.reference_runs.modeling.language.pretraining import Pretraining
 from podium.reference_runs.planning.memory import by_phase
 
 PEAK = 989e12
@@ -234,6 +235,8 @@ def opened(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
         trainer.load_backbone = lambda *_: None
     elif hasattr(task, "start_weights"):
         task.start_weights = lambda: None
+    if isinstance(task, Pretraining):
+        task.build = task.decoder  # without a base, whose absence makes the trainer generate one
     if name in BUILDERS:
         module, maker = BUILDERS[name]
         make = getattr(import_module(f"podium.reference_runs.benchmarks.{module}"), maker)

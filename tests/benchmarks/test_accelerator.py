@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ torch = pytest.importorskip("torch")
 
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.modeling.language.pretraining import Pretraining  # noqa: E402
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -33,6 +35,20 @@ def test_every_model_is_built_at_reference_scale(accelerator: Any) -> None:
         with torch.device("cpu" if name in accelerator.DETECTORS else "meta"):
             assert sum(weight.numel() for weight in task.build().parameters()) > 1e5, name
         assert getattr(task, "start_weights", lambda: None)() is None
+
+
+def test_no_base_is_generated_for_a_model_that_starts_from_one(
+    accelerator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def generate(_: Any) -> Any:
+        raise AssertionError("a base is generated")
+
+    monkeypatch.setattr(Pretraining, "base", generate)
+    shape = {"layers": 1, "width": 32, "heads": 2, "kv_heads": 1, "ffn_width": 32, "vocabulary": 64}
+    case = dataclasses.replace(accelerator.CASES["llama31_405b"], changes=shape)
+    setting = Setting(scale="reference", precision="bf16", device="cpu")
+    task = accelerator.opened("llama31_405b", case, setting, Ranks(torch.device("cpu")))
+    assert sum(weight.numel() for weight in task.build().parameters()) > 4096
 
 
 def test_flop_of_recurrent_layers_do_not_depend_on_packing(accelerator: Any) -> None:
