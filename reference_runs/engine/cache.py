@@ -32,20 +32,39 @@ def kept_weights(
     path = _folder(setting) / f"{kind}-{_hash(what)}.pt"
     # In Python 3.11, `is_file` raises an error for a folder that cannot be entered
     if os.path.isfile(path):
-        cached: dict[str, Tensor] = torch.load(path, weights_only=True)
-        return cached
+        return _read(path)
     usable = _is_usable(path.parent)
     if not usable and setting.cache is not None:
         raise RunFault(f"--cache: {setting.cache} is not a folder that podium can write to")
     state = torch.get_rng_state()
     weights = make()
     torch.set_rng_state(state)
-    if usable:
-        # Ranks may generate it at the same time: each writes a draft, and the last rename wins
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        torch.save(weights, draft)
-        draft.replace(path)
+    if not usable:
+        return weights
+    _keep(weights, path)
+    return _read(path)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    weights: dict[str, Tensor] = torch.load(path, weights_only=True)
     return weights
+
+
+def _keep(weights: dict[str, Tensor], path: Path) -> None:
+    """Write a file of the cache, unless another process wrote it in the meantime.
+
+    Processes that generate weights at the same time may differ by rounding. The first file stays,
+    so that each of them, and each later run, starts from the same weights.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    torch.save(weights, draft)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without links
+        draft.replace(path)
+    draft.unlink(missing_ok=True)
 
 
 def _is_usable(folder: Path) -> bool:

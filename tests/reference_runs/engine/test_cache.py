@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,31 @@ def test_weights_are_drawn_once(tmp_path: Path) -> None:
     first, again = (kept_weights(setting, "base", ("a",), drawn) for _ in range(2))
     assert torch.equal(first["weight"], again["weight"])
     assert len([*(tmp_path / "cache").iterdir()]) == 1
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_processes_that_draw_at_the_same_time_have_the_same_weights(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Llama 2 with LoRA and Llama 3.1 405B share a base, and two runs may need it together."""
+    setting = Setting(cache=tmp_path)
+    first, second = {"weight": torch.ones(3)}, {"weight": torch.zeros(3)}
+
+    def draw_while_another_does() -> dict[str, torch.Tensor]:
+        assert kept_weights(setting, "base", ("a",), lambda: first) is not None
+        return second
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    drawn_last = kept_weights(setting, "base", ("a",), draw_while_another_does)
+    later = kept_weights(setting, "base", ("a",), drawn)
+    assert torch.equal(drawn_last["weight"], later["weight"])
+    assert torch.equal(later["weight"], (first if links else second)["weight"])
+    assert len([*tmp_path.iterdir()]) == 1
+
+
+def no_links(*_: object) -> None:
+    raise OSError(errno.EPERM, "Operation not permitted")
 
 
 def test_without_a_home_the_weights_are_drawn_and_not_kept(
