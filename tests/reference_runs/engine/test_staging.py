@@ -16,6 +16,10 @@ from podium.reference_runs.engine import staging  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 
 
+PATIENCE = 300
+"""Seconds after which a rank that waits for a failed one ends."""
+
+
 class Together(Ranks):
     """Ranks of one node that are threads of one process."""
 
@@ -24,12 +28,11 @@ class Together(Ranks):
 
     def gather(self, mine: Any) -> list[Any]:
         self.shelf[self.rank] = mine
-        self.meeting.wait(10)
-        return [self.shelf[rank] for rank in range(self.world)]
-
-    def sum(self, value: Any) -> Any:
-        self.meeting.wait(10)
-        return value
+        self.meeting.wait(PATIENCE)
+        everyone = [self.shelf[rank] for rank in range(self.world)]
+        # The next gathering of a fast rank must not replace what a slow one has not read
+        self.meeting.wait(PATIENCE)
+        return everyone
 
 
 def test_ranks_of_a_node_share_one_folder_and_the_copying(
