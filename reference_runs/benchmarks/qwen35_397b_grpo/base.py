@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.qwen35_397b_grpo.config import Qwen35
     from podium.reference_runs.engine.setting import Setting
 
-STEPS, BATCH, RATE = 300, 64, 4e-3
+STEPS, BATCH, RATE = 600, 64, 4e-3
+"""With 300 steps, most initial weights give a base that rarely carries, and the policy learns too
+little from it. Rounding on another processor is enough to reach such a base."""
 SEED = 31
 """Seed of its initial weights: the base is the same for every run."""
 RIGHT = (0.28, 0.36)
 """Share of correct answers if the ones digit of the first number is 0, and if it is highest."""
-VERSION = 2
+VERSION = 3
 """Increment this when the code below produces other weights."""
 
 

@@ -100,7 +100,7 @@ def test_a_writer_waits_until_the_line_of_another_process_is_whole(
         assert path.read_bytes() == PIECE
         holder.stdin.write(b"\n")
         holder.stdin.flush()
-        writing.join(10)
+        writing.join(60)
     first, second = path.read_bytes().splitlines()
     assert first == PIECE + b'"}'
     assert json.loads(second[9:])["value"] == 1

@@ -15,7 +15,6 @@ from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.engine import staging  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 
-
 PATIENCE = 300
 """Seconds after which a rank that waits for a failed one ends."""
 

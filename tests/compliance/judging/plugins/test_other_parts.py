@@ -30,7 +30,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setenv("PODIUM_PLUGIN_SECONDS", "2")
     return folder
 
 

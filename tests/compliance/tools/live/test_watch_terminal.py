@@ -88,7 +88,7 @@ def in_terminal(path: Path, *options: str) -> tuple[int, str]:
             break
         said += data
     os.close(master)
-    return process.wait(10), said.decode()
+    return process.wait(60), said.decode()
 
 
 def test_a_replay_ends_with_the_findings_of_check(tmp_path: Path) -> None:
