@@ -136,7 +136,9 @@ class Worker:
         self.place = Path(tempfile.mkdtemp(dir=top))
         self.receiver, sender = multiprocessing.Pipe(duplex=False)
         args = (self.place, seed, numbers, sender)
-        self.process = multiprocessing.Process(target=work, args=args, daemon=True)
+        # Forked, so that nothing is imported again
+        context = multiprocessing.get_context("fork")
+        self.process = context.Process(target=work, args=args, daemon=True)
         self.process.start()
         sender.close()
 

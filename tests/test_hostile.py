@@ -159,10 +159,19 @@ def test_a_deep_value_in_a_log_is_a_finding(
     done = podium("check", tmp_path / "result_0.txt", "--round", "5.1", "--format", "json")
     assert done.exit_code in (0, 1)
     findings = json.loads(done.stdout)["findings"]
-    rule = "log.too-deep" if depth < 1000 else "log.not-json"
+    rule = "log.too-deep" if can_be_read(value) else "log.not-json"
     found = next(each for each in findings if each["id"] == rule)
     assert "nested more than 128 deep" in found["message"]
     assert not [each for each in findings if each["id"].startswith("internal.")]
+
+
+def can_be_read(text: str) -> bool:
+    """Whether Python's parser goes that deep, which depends on its version."""
+    try:
+        json.loads(text)
+    except RecursionError:
+        return False
+    return True
 
 
 def test_a_deep_value_does_not_change_what_the_verifier_says() -> None:

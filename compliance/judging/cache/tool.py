@@ -165,6 +165,8 @@ def _add(value: Any, parts: list[bytes]) -> None:
         _add_each(sorted(map(value_digest, value)), parts)
     elif isinstance(value, tuple | list):
         _add_each(value, parts)
+    elif isinstance(value, slice):  # a constant of code from Python 3.14 on
+        _add_each([value.start, value.stop, value.step], parts)
     elif isinstance(value, CodeType):
         _add_each([value.co_code, value.co_names, value.co_consts], parts)
     else:

@@ -76,7 +76,7 @@ def studied(
 def _profiled(words: Sequence[str]) -> tuple[Any, str]:
     """Run one profile to its end: its state, and its last line of error output."""
     with subprocess.Popen(  # noqa: S603 - this Python, and words that were parsed
-        [sys.executable, "-m", "podium", "profile", "trainer", *words],
+        [sys.executable, "-P", "-m", "podium", "profile", "trainer", *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

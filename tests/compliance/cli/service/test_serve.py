@@ -129,10 +129,14 @@ def test_an_option_takes_no_second_one_along(tree: Path) -> None:
     assert files_in(tree) == before
 
 
+TOO_LONG = "does not exist" if sys.version_info >= (3, 14) else "is not a path: file name too long"
+"""From Python 3.14 on, `Path.exists` is false for such a name."""
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "reason"),
     [
-        ("check", {"path": "a" * 5000}, "is not a path: file name too long"),
+        ("check", {"path": "a" * 5000}, TOO_LONG),
         ("check", {"path": ".", "round": "\0"}, "cannot be run: embedded null byte"),
         ("check", {"path": ".", "select": ["\ud800"]}, "cannot be run: "),
         ("explain", {"rule": "x" * 300_000}, "cannot be run: argument list too long"),
