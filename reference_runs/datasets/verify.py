@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from podium.reference_runs.catalogue import task_of
 from podium.reference_runs.datasets.sums import NAME, differences, read_sums
+from podium.reference_runs.engine.loading import start_method
 from podium.reference_runs.engine.ranks import Ranks
 from podium.reference_runs.errors import DataMissing
 
@@ -155,7 +156,11 @@ def _read(data: Any, indices: Sequence[int], workers: int) -> Iterator[tuple[int
     """The number of samples in each batch of reads, and the messages of the faulty ones."""
     batches = ([*indices[begin : begin + AT_ONCE]] for begin in range(0, len(indices), AT_ONCE))
     yield from DataLoader(
-        _Tried(data), batch_sampler=batches, num_workers=workers, collate_fn=_unchanged
+        _Tried(data),
+        batch_sampler=batches,
+        num_workers=workers,
+        multiprocessing_context=start_method(workers),
+        collate_fn=_unchanged,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,14 @@ COPIED = 2
 """Steps whose batches are on a GPU at once: the current one and the next."""
 
 
+def start_method(workers: int) -> str | None:
+    """The start method of processes that load data; None for the default.
+
+    Forked processes share the dataset. The default from Python 3.14 on copies it to each.
+    """
+    return "fork" if workers and sys.platform == "linux" else None
+
+
 class Loader:
     """A dataset and its worker processes, which end with this object."""
 
@@ -28,6 +37,7 @@ class Loader:
             _Epochs(data),
             batch_sampler=self._orders,  # type: ignore[arg-type]
             num_workers=workers,
+            multiprocessing_context=start_method(workers),
             collate_fn=_unchanged,
             pin_memory=pinned,
             # Starting them can take longer than the first batches of an epoch

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import weakref
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -42,6 +44,14 @@ def test_the_same_processes_load_every_epoch(workers: int) -> None:
     assert processes[0] == processes[1] == processes[2]
     assert len(processes[0]) == max(1, workers)
     assert (os.getpid() in processes[0]) is (workers == 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each process has a copy")
+def test_the_processes_share_the_dataset() -> None:
+    """A file of tokens is mapped once, not copied to each process; this one cannot be copied."""
+    data = Numbers()
+    data.__dict__["lock"] = threading.Lock()
+    assert next(Loader(data, 1, pinned=False).batches([[7]]))[2] == [7]
 
 
 @pytest.mark.parametrize("workers", [0, 1])
