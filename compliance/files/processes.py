@@ -6,14 +6,40 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.context import BaseContext
 from threading import Thread
 from typing import Any
 
+SAFE_PATH = "PYTHONSAFEPATH"
+"""The environment variable that keeps Python from importing the current folder."""
+
 
 def process_context() -> BaseContext:
-    """The start method: fork if that is safe, so that the rules are already loaded."""
-    return multiprocessing.get_context("fork" if sys.platform == "linux" else None)
+    """The start method: fork if that is safe, so that the rules are already loaded.
+
+    Elsewhere a process is a new Python. It does not import from the current folder, which may be a
+    foreign submission; nor does anything that this process starts later.
+    """
+    if sys.platform == "linux":
+        return multiprocessing.get_context("fork")
+    os.environ[SAFE_PATH] = "1"
+    return multiprocessing.get_context("spawn")
+
+
+@contextmanager
+def no_imports_from_here() -> Iterator[None]:
+    """Keep Python processes that are started in this context from importing the current folder."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 def end_with_parent() -> None:

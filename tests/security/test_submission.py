@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from podium.compliance.exit_codes import Exit
+from podium.compliance.files import processes
 from tests.compliance.command_line import podium
 from tests.compliance.packs import RESULT, Loose
 from tests.compliance.trees import usual
@@ -88,6 +92,23 @@ def test_torch_is_not_taken_from_the_folder_one_stands_in(tree: HostileTree) -> 
     noted = tree.sprung()
     tree.notes.unlink(missing_ok=True)
     assert not [line for line in noted if line.startswith(("ran ", "code of", "import"))]
+
+
+def test_a_process_that_is_not_forked_imports_nothing_from_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS and Windows: there, each process of a check is a new Python."""
+    mark = tmp_path / "mark"
+    (tmp_path / "multiprocessing.py").write_text(f"open({str(mark)!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(processes.SAFE_PATH, "")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(sys, "platform", "darwin")
+        context: Any = processes.process_context()
+    process = context.Process(target=time.sleep, args=(0,))
+    process.start()
+    process.join()
+    assert (process.exitcode, mark.exists()) == (0, False)
 
 
 def test_packing_runs_no_code_and_takes_no_link_out(tmp_path: Path) -> None:

@@ -7,17 +7,16 @@ empty, and one note says so.
 
 from __future__ import annotations
 
-import os
 import platform
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from podium.compliance.files.optional_imports import install_command
+from podium.compliance.files.processes import no_imports_from_here
 from podium.compliance.judging.systems.fields import CORES, VCPUS
 from podium.compliance.judging.systems.probe.finding import (
     ProbedFields,
@@ -27,7 +26,6 @@ from podium.compliance.judging.systems.probe.finding import (
 )
 
 EXTRA = "probe"
-SAFE_PATH = "PYTHONSAFEPATH"
 
 
 def probe_host(root: Path) -> ProbedFields:
@@ -37,7 +35,8 @@ def probe_host(root: Path) -> ProbedFields:
     if psutil is None or cpuinfo is None:
         result.notes.append(_not_probed(psutil, cpuinfo))
     if cpuinfo is not None:
-        with _no_imports_from_here():
+        # It starts Python processes, and from 3.14 on these start others with `-c`
+        with no_imports_from_here():
             result.set("host_processor_model_name", cpuinfo.get_cpu_info().get("brand_raw"))
     if psutil is not None:
         result.set("host_memory_capacity", binary_size(psutil.virtual_memory().total))
@@ -46,23 +45,6 @@ def probe_host(root: Path) -> ProbedFields:
     result.set("host_processor_caches", _caches(root))
     result.set("operating_system", _system())
     return result
-
-
-@contextmanager
-def _no_imports_from_here() -> Iterator[None]:
-    """Keep Python processes that are started in this context from importing the current folder.
-
-    py-cpuinfo starts some, and from Python 3.14 on these start others whose path begins with it.
-    """
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SAFE_PATH]
-        else:
-            os.environ[SAFE_PATH] = before
 
 
 def _library(name: str) -> Any:
