@@ -120,7 +120,7 @@ def smoke() -> Qwen35:
         target=0.69,
         last_step=80,
         max_steps=80,
-        opt_base_learning_rate=1.0e-4,
+        opt_base_learning_rate=7.0e-5,
         opt_gradient_clip_norm=0.125,
     )
 
