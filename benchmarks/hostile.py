@@ -21,12 +21,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
-from tests.hostile import Grammar  # noqa: E402 - a script finds the packages now
+from podium.compliance.files.processes import process_context  # noqa: E402 - found only now
+from tests.hostile import Grammar  # noqa: E402
 from tests.hostile_calls import Calls, faults  # noqa: E402
 
 SECONDS = 5.0
@@ -136,8 +137,7 @@ class Worker:
         self.place = Path(tempfile.mkdtemp(dir=top))
         self.receiver, sender = multiprocessing.Pipe(duplex=False)
         args = (self.place, seed, numbers, sender)
-        # Forked, so that nothing is imported again
-        context = multiprocessing.get_context("fork")
+        context: Any = process_context()
         self.process = context.Process(target=work, args=args, daemon=True)
         self.process.start()
         sender.close()

@@ -179,7 +179,7 @@ def test_a_branch_that_another_work_tree_has_is_refused(
     clone = review.clone()
     git(clone, "worktree", "add", "-q", "-b", BRANCH, str(review.place / "linked"))
     assert review.pack(clone) == Exit.USAGE
-    # Git 2.45 changed the words
+    # The words of older and of newer versions of git
     assert re.search(r"is already (checked out|used by worktree) at", capsys.readouterr().err)
 
 
