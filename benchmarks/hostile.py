@@ -74,23 +74,23 @@ class Tally:
     def lines(self) -> list[str]:
         """The figures as a table, one kind per line."""
         kinds = sorted({kind for kind, _ in self.ends})
-        told = [f"{'':16}{'inputs':>8}{'exit 0':>8}{'exit 1':>8}{'exit 2':>8}{'other':>8}"]
+        lines = [f"{'':16}{'inputs':>8}{'exit 0':>8}{'exit 1':>8}{'exit 2':>8}{'other':>8}"]
         for kind in kinds:
             counts = [self.ends[kind, status] for status in range(3)]
             total = sum(count for (name, _), count in self.ends.items() if name == kind)
             cells = (total, *counts, total - sum(counts))
-            told.append(f"{kind:16}" + "".join(f"{cell:8}" for cell in cells))
-        told.append(f"{self.ends.total()} inputs, {len(self.faults)} faults")
+            lines.append(f"{kind:16}" + "".join(f"{cell:8}" for cell in cells))
+        lines.append(f"{self.ends.total()} inputs, {len(self.faults)} faults")
         if self.slowest and self.largest:
-            told.append(
+            lines.append(
                 f"{self.slow} over {SECONDS:.0f} s; the slowest took {self.slowest.seconds:.2f} s "
                 f"({self.slowest.kind}, {self.slowest.number})"
             )
-            told.append(
+            lines.append(
                 f"{self.large} over {MEGABYTES:.0f} MB; the largest took "
                 f"{self.largest.megabytes:.0f} MB ({self.largest.kind}, {self.largest.number})"
             )
-        return told
+        return lines
 
 
 def peak() -> float:

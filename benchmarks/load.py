@@ -109,7 +109,7 @@ def called(words: list[str], place: Path, most: float = 3600.0) -> Took:
     return Took(process.returncode, time.monotonic() - begun, cpu, largest, printed)
 
 
-def told(what: str, took: Took, most: float | None = None) -> bool:
+def print_row(what: str, took: Took, most: float | None = None) -> bool:
     """Print a line; whether the memory is within its bar."""
     bar = "" if most is None else f" (bar {most:.0f})"
     print(
@@ -154,7 +154,7 @@ def load_round(asked: argparse.Namespace, place: Path) -> bool:
         top = place / "training_results_v5.0"
         logs = copy_round(corpus, top, math.ceil(times * LOGS_OF_5_1 / per_copy))
         took = called(["check", str(top), "--round", "5.0", "--jobs", "2", "--quiet"], place)
-        fits &= told(f"{logs} logs, 2 jobs", took, 1024)
+        fits &= print_row(f"{logs} logs, 2 jobs", took, 1024)
         rates.append(took.cpu / logs)
         shutil.rmtree(top)
     growth = rates[1] / rates[0]
@@ -174,7 +174,7 @@ def load_folder(asked: argparse.Namespace, place: Path) -> bool:
             source = good.set("seed", number).write(place / f"source{number}")
         os.link(source, logs / f"result_{number}.txt")
     took = called(["check", "logs", "--round", "5.1", "--jobs", "2", "--quiet"], place)
-    fits = told(f"{asked.files} logs in one folder", took, 1024)
+    fits = print_row(f"{asked.files} logs in one folder", took, 1024)
     shutil.rmtree(logs)
     tree = usual(place / "tree")
     code = next((tree.root / "benchmarks").rglob("train.py")).parent / "more"
@@ -185,7 +185,7 @@ def load_folder(asked: argparse.Namespace, place: Path) -> bool:
             source.write_text(f"import a{number}\n")
         os.link(source, code / f"m{number}.py")
     took = called(["check", str(tree.root), "--round", "5.1", "--quiet"], place)
-    return told(f"{asked.files} files of code", took, 1024) and fits
+    return print_row(f"{asked.files} files of code", took, 1024) and fits
 
 
 # --- a log ---
@@ -198,7 +198,7 @@ def load_log(asked: argparse.Namespace, place: Path) -> bool:
         path = place / "result_0.txt.zst"
         write_log(path, int(gigabytes * 1e9))
         took = called(["check", str(path), "--round", "5.1", "--quiet"], place)
-        fits &= told(f"a log of {gigabytes:g} GB", took, 600) and took.status == 0
+        fits &= print_row(f"a log of {gigabytes:g} GB", took, 600) and took.status == 0
         path.unlink()
     return fits
 
@@ -250,7 +250,7 @@ def load_watch(asked: argparse.Namespace, place: Path) -> bool:
     ended.set()
     grower.join()
     share = (whole.cpu - start.cpu) / (whole.wall - start.wall)
-    told(f"watch {asked.logs} logs", whole)
+    print_row(f"watch {asked.logs} logs", whole)
     print(f"{'of one core':28} {share:.1%} (bar 10%), {start.cpu:.1f} s CPU to begin")
     return share <= 0.1
 

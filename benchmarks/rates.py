@@ -68,7 +68,7 @@ class Measured:
         self.rounds.append(rules.title)
         self.results += len(report.results)
         self.submissions += len(report.submissions)
-        told = told_by_place(report)
+        ids = findings_by_place(report)
         for rule in all_rules(rules):
             unit = unit_of(rule)
             if not unit:
@@ -79,7 +79,7 @@ class Measured:
                 if unit == "submissions" or is_about(rules, rule, entry)
             ]
             self.judged[unit][rule.id] += len(places)
-            self.fired[unit][rule.id] += sum(rule.id in told.get(place, ()) for place in places)
+            self.fired[unit][rule.id] += sum(rule.id in ids.get(place, ()) for place in places)
 
     def to_dict(self) -> dict[str, object]:
         """The content of rates.json."""
@@ -104,9 +104,9 @@ class Measured:
                 yield f"{usage} {names[0]}" + (f" to {names[-1]}" if len(names) > 1 else "")
 
 
-def told_by_place(report: Outcome) -> dict[str, set[str]]:
+def findings_by_place(report: Outcome) -> dict[str, set[str]]:
     """Ids of findings by the path of the result, and of the submission, that contains them."""
-    told: dict[str, set[str]] = {}
+    ids: dict[str, set[str]] = {}
     # The longest first: a result of `a/b` is not a result of `a`
     places = [
         sorted((entry.path for entry in entries), key=len, reverse=True)
@@ -118,8 +118,8 @@ def told_by_place(report: Outcome) -> dict[str, set[str]]:
         for paths in places:
             place = next((each for each in paths if within(finding.path, each)), None)
             if place is not None:
-                told.setdefault(place, set()).add(finding.id)
-    return told
+                ids.setdefault(place, set()).add(finding.id)
+    return ids
 
 
 def within(path: str, folder: str) -> bool:

@@ -108,11 +108,11 @@ def plain_loop(root: Path, output: Path) -> float:
                     if at < 0:
                         continue
                     try:
-                        told = decode(line[at + 9 :])
+                        record = decode(line[at + 9 :])
                     except (msgspec.DecodeError, UnicodeDecodeError):
                         continue
-                    texts = bytes(told.value), bytes(told.metadata)
-                    rows.append((str(path), number, told.key, told.time_ms, *texts))
+                    texts = bytes(record.value), bytes(record.metadata)
+                    rows.append((str(path), number, record.key, record.time_ms, *texts))
             if len(rows) > 1 << 17:
                 writer.write_table(pa.table([*zip(*rows, strict=True)], schema=schema))
                 rows = []

@@ -145,60 +145,60 @@ def _kernels(_: Round | None) -> Schema:
     return TypeAdapter(KernelRun).json_schema()
 
 
-class _Told(NamedTuple):
+class _PublishedSchema(NamedTuple):
     title: str
     about: str
     make: Callable[[Round | None], Schema]
 
 
 _SCHEMAS = {
-    SchemaName.CONFIG: _Told(
+    SchemaName.CONFIG: _PublishedSchema(
         "podium.toml",
         "The parts of a submission to MLPerf Training or HPC, and project rules.",
         _config,
     ),
-    SchemaName.SYSTEM: _Told(
+    SchemaName.SYSTEM: _PublishedSchema(
         "MLPerf system description",
         "systems/*.json of a submission, as the policy and the official verifier require them.",
         _system,
     ),
-    SchemaName.WAIVERS: _Told(
+    SchemaName.WAIVERS: _PublishedSchema(
         "podium waivers", "waivers.toml: waivers that a review has granted.", _waivers
     ),
-    SchemaName.REVIEW: _Told(
+    SchemaName.REVIEW: _PublishedSchema(
         "podium review", "review.json: the findings of podium review in a whole round.", _review
     ),
-    SchemaName.OBJECTION: _Told(
+    SchemaName.OBJECTION: _PublishedSchema(
         "podium objection",
         "objections/*.toml of a review: the state of an objection.",
         _objection,
     ),
-    SchemaName.CODE: _Told(
+    SchemaName.CODE: _PublishedSchema(
         "podium code review", "code.json of a review: the code that is left to read.", _code
     ),
-    SchemaName.READ: _Told(
+    SchemaName.READ: _PublishedSchema(
         "podium read files", "read.toml of a review: the reviewed files and their reviewers.", _read
     ),
-    SchemaName.REPORT: _Told(
+    SchemaName.REPORT: _PublishedSchema(
         "podium report", "The report of podium check (--format json).", _report
     ),
-    SchemaName.RECEIPT: _Told(
+    SchemaName.RECEIPT: _PublishedSchema(
         "podium receipt",
         "podium-receipt.json: the files that podium pack assembled, their sources, the verdict.",
         _receipt,
     ),
-    SchemaName.RECORD: _Told(
+    SchemaName.RECORD: _PublishedSchema(
         "MLPerf log record", "The JSON after the token :::MLLOG of a log line.", _record
     ),
-    SchemaName.PROFILE: _Told(
+    SchemaName.PROFILE: _PublishedSchema(
         "podium profile", "profile.json: the measurements of a trainer by podium profile.", _profile
     ),
-    SchemaName.STUDY: _Told(
+    SchemaName.STUDY: _PublishedSchema(
         "podium study",
         "study.json, difference.json, schedule.json and traces.json of podium profile.",
         _study,
     ),
-    SchemaName.KERNELS: _Told(
+    SchemaName.KERNELS: _PublishedSchema(
         "podium kernels", "kernels.json: the measurements of a device by podium kernels.", _kernels
     ),
 }

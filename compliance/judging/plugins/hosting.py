@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.processes import end_with_parent, how_it_ended, process_context
 from podium.compliance.judging.plugins.installed import Plugin
-from podium.compliance.judging.plugins.judging import told_error
+from podium.compliance.judging.plugins.judging import error_text
 from podium.compliance.judging.plugins.loading import Misbehaviour, Parts
 from podium.compliance.judging.plugins.messages import (
     LARGEST,
@@ -56,7 +56,7 @@ def live(sender: Connection, plugin: Plugin, work: Work, jobs: Sequence[tuple[in
         status = 0
     # A plug-in's `sys.exit` is reported like any exception
     except (Exception, SystemExit) as error:
-        reason = str(error) if isinstance(error, Misbehaviour) else f"fails: {told_error(error)}"
+        reason = str(error) if isinstance(error, Misbehaviour) else f"fails: {error_text(error)}"
         with suppress(Exception):
             sender.send_bytes(encoded(Failed(reason.encode(errors="replace").decode()[:500])))
     finally:
@@ -66,7 +66,7 @@ def live(sender: Connection, plugin: Plugin, work: Work, jobs: Sequence[tuple[in
 
 def _messages(plugin: Plugin, work: Work, jobs: Sequence[tuple[int, Any]]) -> Iterator[Message]:
     parts = Parts(plugin)
-    yield parts.told()
+    yield parts.loaded()
     for number, job in jobs:
         answer = work(parts, job)
         yield replace(answer, job=number)

@@ -35,7 +35,9 @@ def judge(checks: dict[str, Check], job: Job) -> tuple[PluginFinding, ...]:
         finding
         for check in checks.values()
         if check.applies(context)
-        for finding in _told(check, run, violations(check, run, context, job.display_path))
+        for finding in _plugin_findings(
+            check, run, violations(check, run, context, job.display_path)
+        )
     ]
     if _pictured(run) != snapshot:
         raise Misbehaviour(f"changes the records of the checked log ({job.display_path})")
@@ -69,7 +71,7 @@ def violations(check: Check, run: Run, context: Context, path: str) -> list[Viol
     try:
         results = [*islice(check.find(run, context), MOST_VIOLATIONS + 1)]
     except Exception as error:
-        raise Misbehaviour(f"fails in {check.id} on {path}: {told_error(error)}") from error
+        raise Misbehaviour(f"fails in {check.id} on {path}: {error_text(error)}") from error
     if len(results) > MOST_VIOLATIONS:
         raise Misbehaviour(f"finds more than {MOST_VIOLATIONS} violations of {check.id} in {path}")
     for violation in results:
@@ -93,7 +95,7 @@ def _problem(violation: Any, run: Run) -> str:
     return ""
 
 
-def _told(check: Check, run: Run, results: list[Violation]) -> Iterator[PluginFinding]:
+def _plugin_findings(check: Check, run: Run, results: list[Violation]) -> Iterator[PluginFinding]:
     for violation, suffix in few(results):
         line = None if violation.position is None else run.line(violation.position)
         yield PluginFinding(
@@ -111,7 +113,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str | None) else json_text(value).strip()
 
 
-def told_error(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """A short description of an exception, with its line; also if its own text fails."""
     try:
         text = " ".join(str(error).split())

@@ -71,13 +71,13 @@ class Parts:
                 raise Misbehaviour(f"has {name!r} at {value}; expected a name and {expected}")
             self.functions[group][f"{plugin.name}.{name}"] = function
 
-    def told(self) -> Loaded:
+    def loaded(self) -> Loaded:
         """The parts as data."""
         names = {
             group: tuple(PluginPart(name, _about(function)) for name, function in functions.items())
             for group, functions in self.functions.items()
         }
-        rules = tuple(map(_told, self.checks.values()))
+        rules = tuple(map(_rule_data, self.checks.values()))
         return Loaded(rules, names[FORMATS], names[TRAINERS], names[PROBES])
 
 
@@ -119,7 +119,7 @@ def _checked(name: str, value: str, check: Any) -> Check:
     return replace(check, id=rule_id, stated_by=StatedBy.PLUGIN)
 
 
-def _told(check: Check) -> RuleData:
+def _rule_data(check: Check) -> RuleData:
     return RuleData(
         check.id,
         check.says,
