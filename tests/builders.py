@@ -1,9 +1,9 @@
-"""Valid logs made in memory from the rule tables, to be broken in one way each.
+"""Valid logs, built in memory from the rule tables, for tests to break in one way.
 
     good = build("training", "5.1", "closed", "llama31_8b")
     good.set("opt_adamw_beta_2", 0.9).bytes()
 
-Every method gives a new log; a method that finds nothing to change raises, so no test is empty.
+Every method returns a new log. A method that finds nothing to change raises, so no test is empty.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ __all__ = [
     "scopes",
 ]
 
-Data = bytes  # its own name, as the log has a method `bytes`
+Data = bytes  # an alias, because `LogBuilder` has a method `bytes`
 
 SAME: Any = object()
-"""Stands for the value as it is."""
+"""Keeps the value unchanged."""
 
 
 # --- the log ---
@@ -64,7 +64,7 @@ SAME: Any = object()
 
 @dataclass(frozen=True)
 class Line:
-    """A record and the form it is written in, or other text of the file."""
+    """A record with its format, or another line of the file."""
 
     record: Record | None
     generation: str
@@ -73,7 +73,7 @@ class Line:
 
     @cached_property
     def bytes(self) -> bytes:
-        """The line without its end."""
+        """The line without its line end."""
         record = self.record
         if record is None:
             return self.text
@@ -90,22 +90,22 @@ class LogBuilder:
     # --- reading ---
 
     def bytes(self) -> bytes:
-        """The file; where a round asks for the framework's lines, with one at its end."""
+        """The bytes of the file, with a final framework line if the round requires these."""
         end = b"done\n" if self.which.rules.package.framework_logs else b""
         return b"".join(line.bytes + b"\n" for line in self.lines) + end
 
     def write(self, path: Path) -> Path:
-        """Write the file, with the folders it needs."""
+        """Write the file and the folders above it."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self.bytes())
         return path
 
     def judge(self, profile: Profile = Profile.VERIFIER) -> LogVerdict:
-        """What podium says of it, by its own round's rules."""
+        """Judge the log by the rules of its round."""
         return judge_log(parse_log(self.bytes()), self.which.rules, profile, "result_0.txt")
 
     def where(self, key: str) -> list[int]:
-        """The places of a key's records."""
+        """The positions of a key's records."""
         found = [
             place for place, line in enumerate(self.lines) if line.record and line.record.key == key
         ]
@@ -114,11 +114,11 @@ class LogBuilder:
         return found
 
     def line_of(self, key: str) -> int:
-        """The file line of a key's first record."""
+        """The line number of a key's first record."""
         return self.where(key)[0] + 1
 
     def names(self) -> list[str]:
-        """Every key once, in the order of the log."""
+        """All keys without duplicates, in the order of the log."""
         return list(dict.fromkeys(line.record.key for line in self.lines if line.record))
 
     def first(self, key: str) -> Record:
@@ -130,7 +130,7 @@ class LogBuilder:
     # --- breaking ---
 
     def change(self, key: str, how: Callable[[Record], Record], only: int | None = None) -> Self:
-        """Change every record of a key, or only the one at this place among them."""
+        """Change every record of a key, or only the record at this index among them."""
         places = self.where(key)
         lines = list(self.lines)
         for place in places if only is None else [places[only]]:
@@ -140,11 +140,11 @@ class LogBuilder:
         return replace(self, lines=tuple(lines))
 
     def set(self, key: str, value: Any, only: int | None = None) -> Self:
-        """Give every record of a key this value."""
+        """Set the value of every record of a key."""
         return self.change(key, lambda r: msgspec.structs.replace(r, value=value), only)
 
     def meta(self, key: str, *without: str, only: int | None = None, **members: Any) -> Self:
-        """Add members to the metadata of a key's records, and drop others."""
+        """Add members to the metadata of a key's records, and remove others."""
 
         def change(record: Record) -> Record:
             kept = {name: v for name, v in record.metadata.items() if name not in without}
@@ -153,26 +153,26 @@ class LogBuilder:
         return self.change(key, change, only)
 
     def shift(self, key: str, minutes: float, only: int | None = None) -> Self:
-        """Move the times of a key's records."""
+        """Shift the times of a key's records."""
         delta = minutes * 60_000
         return self.change(
             key, lambda r: msgspec.structs.replace(r, time_ms=int(r.time_ms + delta)), only
         )
 
     def shift_all(self, minutes: float) -> Self:
-        """Move the times of all records."""
+        """Shift the times of all records."""
         log = self
         for key in self.names():
             log = log.shift(key, minutes)
         return log
 
     def lasting(self, minutes: float) -> Self:
-        """Let the run stop so many minutes after its start."""
+        """Make the run stop a number of minutes after its start."""
         start, stop = self.first("run_start").time_ms, self.first("run_stop").time_ms
         return self.shift("run_stop", minutes - (stop - start) / 60_000)
 
     def drop(self, *keys: str, only: int | None = None) -> Self:
-        """Leave out every record of some keys."""
+        """Remove every record of some keys."""
         gone = {place for key in keys for place in self.where(key)}
         if only is not None:
             gone = {self.where(keys[0])[only]}
@@ -180,7 +180,7 @@ class LogBuilder:
         return replace(self, lines=kept)
 
     def repeat(self, key: str, value: Any = SAME) -> Self:
-        """Log a key's first record again after itself, perhaps with another value."""
+        """Repeat a key's first record after itself, optionally with another value."""
         place = self.where(key)[0]
         record = self.first(key)
         if value is not SAME:
@@ -188,7 +188,7 @@ class LogBuilder:
         return self._insert(place + 1, replace(self.lines[place], record=record))
 
     def move(self, key: str, *, before: str = "", after: str = "") -> Self:
-        """Put a key's records before the first, or after the last, record of another."""
+        """Move a key's records before the first, or after the last, record of another key."""
         places = self.where(key)
         moved = [self.lines[place] for place in places]
         rest = self.drop(key)
@@ -198,7 +198,7 @@ class LogBuilder:
     def add(
         self, key: str, value: Any, metadata: dict[str, Any] | None = None, *, before: str
     ) -> Self:
-        """Log one more record before another key's first."""
+        """Add a record before the first record of another key."""
         place = self.where(before)[0]
         there = self.lines[place].record
         assert there is not None
@@ -206,11 +206,11 @@ class LogBuilder:
         return self._insert(place, replace(self.lines[place], record=record))
 
     def noise(self, place: int, text: Data) -> Self:
-        """Put a line that is no record at a place."""
+        """Insert a line that is not a record."""
         return self._insert(place, Line(None, "", text=text))
 
     def shuffled(self, rng: random.Random) -> Self:
-        """The hyperparameter lines in another order, in the places they have together."""
+        """Shuffle the hyperparameter lines among their positions."""
         places = [
             place
             for place, line in enumerate(self.lines)

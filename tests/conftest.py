@@ -1,4 +1,4 @@
-"""What all tests share: settings of the property tests, and the logs they start from."""
+"""Shared by all tests: settings of the property tests, and the logs that tests start from."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ settings.load_profile("podium")
 
 
 _NEEDED = {"corpus": CORPUS / "verdicts.json", "facts": FACTS / "rules.json"}
-"""What must lie beside the repository, by the marker of the tests that need it."""
+"""The files that a marked test needs next to the repository, by marker."""
 
 
 def _need(marker: str) -> None:
-    """Fail or skip a test that needs what is not here: fail where it was asked for."""
+    """Fail or skip a test without its files: fail if PODIUM_CORPUS is set."""
     path = _NEEDED[marker]
     if not path.is_file():
         (pytest.fail if ASKED else pytest.skip)(f"{path} is not here; PODIUM_CORPUS says where")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep today's part of the cases of each test that is marked `daily`.
+    """Keep today's share of the cases of each test that is marked `daily`.
 
-    PODIUM_DAY is the number of a day. A part is every nth case, so that each part has cheap and
-    expensive ones where neighbors are alike.
+    PODIUM_DAY is the number of a day. A share is every nth case, so that each share has cheap and
+    expensive cases if neighbors are similar.
     """
     day = os.environ.get("PODIUM_DAY")
     if not day:
@@ -59,21 +59,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Also where a test has no cases at all, since their files are not here."""
+    """Check the files that a test needs, even if the test has no cases without them."""
     for marker in _NEEDED:
         if item.get_closest_marker(marker):
             _need(marker)
 
 
 class Hang(BaseException):
-    """No kind of error that anything catches."""
+    """Not an Exception, so that no handler catches it."""
 
 
 @pytest.fixture
 def never_hangs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """End a test that waits for ever, or whose time grows with the square of its input.
+    """End a test that waits forever, or whose time grows with the square of its input.
 
-    A module's LIMIT_S is the seconds that its tests have.
+    LIMIT_S of a module is the time limit of its tests in seconds.
     """
     limit = getattr(request.module, "LIMIT_S", 60)
 
@@ -89,10 +89,10 @@ def never_hangs(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No test depends on where it runs: a workflow, a terminal, or the background of a shell."""
+    """Make tests independent of a workflow, a terminal or a background shell."""
     for name in ("GITHUB_ACTIONS", "COLUMNS", "FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    # A shell may start what runs in the background with interrupts ignored, and children inherit it
+    # A shell may start background jobs with interrupts ignored, and child processes inherit this
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     if ignored:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -103,7 +103,7 @@ def _plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def good() -> LogBuilder:
-    """A log without any fault, by the rules of training 5.1."""
+    """A log without errors, by the rules of training 5.1."""
     return build("training", "5.1", "closed", "llama31_8b")
 
 

@@ -1,6 +1,6 @@
-"""An environment with podium's own dependencies and none of any extra, made without a network.
+"""An environment with podium's dependencies but without extras, created without a network.
 
-Its packages are links to those of the environment that runs the tests.
+Its packages are links to the packages of the test environment.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Answer:
 
 
 def core_distributions() -> dict[str, Distribution]:
-    """podium's dependencies without extras, and theirs, by name."""
+    """podium's dependencies without extras, and their dependencies, by name."""
     found: dict[str, Distribution] = {}
     waiting = ["podium"]
     while waiting:
@@ -66,7 +66,7 @@ def core_distributions() -> dict[str, Distribution]:
 
 
 def make_environment(home: Path) -> Path:
-    """The interpreter of a new environment that has the core's packages only."""
+    """Create an environment with only the core's packages; return its interpreter."""
     venv.create(home, with_pip=False, symlinks=True)
     site = home / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     for each in core_distributions().values():
@@ -82,7 +82,7 @@ def make_environment(home: Path) -> Path:
 
 
 def environment(interpreter: Path) -> dict[str, str]:
-    """The variables of a shell that has the environment active, 80 columns wide."""
+    """The variables of a shell in which the environment is active, 80 columns wide."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return kept | {
         "COLUMNS": "80",
@@ -92,7 +92,7 @@ def environment(interpreter: Path) -> dict[str, str]:
 
 
 def shell(interpreter: Path, command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Have a shell that has the environment active carry out a command in a folder."""
+    """Run a command in a folder, in a shell in which the environment is active."""
     return subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
@@ -104,7 +104,7 @@ def shell(interpreter: Path, command: str, folder: Path) -> subprocess.Completed
 
 
 class Session:
-    """One process of the environment, in which commands are called one after the other."""
+    """A process of the environment that runs commands in sequence."""
 
     def __init__(self, process: subprocess.Popen[str], asks: IO[str], answers: IO[str]) -> None:
         self.process, self.asks, self.answers = process, asks, answers
@@ -118,7 +118,7 @@ class Session:
 
 @contextmanager
 def session(interpreter: Path) -> Iterator[Session]:
-    """A session that podium's calls share."""
+    """A session for several calls of podium."""
     process = subprocess.Popen(
         [interpreter, "-c", _CALLS],
         env=environment(interpreter),

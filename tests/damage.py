@@ -1,8 +1,8 @@
-"""Damaged logs: one fault at a time, the same bytes for the same log, kind and seed.
+"""Damaged logs: one fault at a time; the same log, kind and seed give the same bytes.
 
-    damage(data, "drop_key", random.Random("seed"))  # bytes; None where nothing can be damaged so
+    damage(data, "drop_key", random.Random("seed"))  # bytes, or None if nothing can be damaged
 
-Works on the lines of 0.7 and later and on those of 0.6. Only the damaged lines are written anew.
+Supports the lines of 0.7 and later, and of 0.6. Only the damaged lines are rewritten.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ _BENCHMARKS = (  # noqa: SIM905
     "llama2_70b_lora llama31_405b llama31_8b maskrcnn minigo oc20 openfold qwen35_397b_grpo resnet "
     "retinanet rgat rnnt ssd stable_diffusion transformer unet3d resnet_sgd mask score"
 ).split()
-# Never "common" as a benchmark: the incumbent would not come back.
+# "common" is not a benchmark here: the official checker would not return.
 
 
 class Nothing(LookupError):
-    """The log has nothing that this kind could damage."""
+    """The log has nothing that this kind can damage."""
 
 
 @dataclass
 class Line:
-    """One line, with its record where it is a log line that reads well."""
+    """A line, with its record if it is a valid log line."""
 
     text: str
     head: str = ""
@@ -63,7 +63,7 @@ class Line:
     was: str = ""
 
     def write(self) -> str:
-        """Give the line as it was read, or written anew if its record has changed."""
+        """Return the original line, or a new line if the record has changed."""
         if self.record is None or repr(self.record) == self.was:
             return self.text
         record = dict(self.record)
@@ -76,18 +76,18 @@ class Line:
 
 @dataclass
 class Log:
-    """The lines of one log, and where the chances come from."""
+    """The lines of a log, and the source of random choices."""
 
     lines: list[Line]
     rng: random.Random
 
     def records(self, *keys: str) -> list[int]:
-        """Find the records: all, or those of these keys."""
+        """Return the positions of the records: of all keys, or of these keys."""
         found = [i for i, line in enumerate(self.lines) if line.record is not None]
         return [i for i in found if self[i].get("key") in keys] if keys else found
 
     def of(self, *keys: str) -> list[int]:
-        """Find the records, at least one."""
+        """Return the positions of at least one record; raises Nothing otherwise."""
         found = self.records(*keys)
         if not found:
             raise Nothing(keys)
@@ -99,16 +99,16 @@ class Log:
         return record
 
     def key(self) -> str:
-        """Choose a key, each as likely as any other, but for those that no rule governs."""
+        """Choose a key with equal probability, except keys without a rule."""
         keys: list[str] = list(dict.fromkeys(self[i]["key"] for i in self.of()))
         return self.rng.choice([key for key in keys if key not in _NOISE] or keys)
 
     def any(self) -> int:
-        """Choose a record of any key."""
+        """Choose a record of a random key."""
         return self.rng.choice(self.of(self.key()))
 
     def copy(self, index: int, at: int | None = None) -> Record:
-        """Repeat a record after itself, or at another place; return the copy."""
+        """Repeat a record after itself, or at another position; return the copy."""
         line = self.lines[index]
         again = replace(line, record=dict(self[index]))
         self.lines.insert(index + 1 if at is None else at, again)
@@ -162,11 +162,11 @@ def _kind(weight: float = 1.0, name: str = "") -> Callable[[Damage], Damage]:
 
 
 def damage(data: bytes, kind: str, rng: random.Random) -> bytes | None:
-    """Do one kind of damage to a log; None where it offers nothing to damage so."""
+    """Apply one kind of damage to a log; None if it has nothing to damage."""
     log = read(data, rng)
     try:
         done = _DAMAGES[kind](log)
-    except (Nothing, OverflowError):  # the latter where one fault has made a number too large
+    except (Nothing, OverflowError):  # OverflowError if an earlier fault made a number too large
         return None
     if done is None:
         done = _written(log)
@@ -174,7 +174,7 @@ def damage(data: bytes, kind: str, rng: random.Random) -> bytes | None:
 
 
 def damages(data: bytes, rng: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Damage a log over and over, each time anew, the telling kinds more often."""
+    """Damage the original log repeatedly; kinds with more effect are more frequent."""
     while True:
         kind = pick_kind(rng)
         damaged = damage(data, kind, rng)
@@ -237,7 +237,7 @@ def double_odd(log: Log) -> None:
 
 
 def _bent(value: Any, rng: random.Random) -> Any:
-    """Make another value of the same type."""
+    """Return another value of the same type."""
     if isinstance(value, bool) or value is None:
         return rng.choice([not value, 0, 1, "true", "false"])
     if isinstance(value, (int, float)):
@@ -343,7 +343,7 @@ def name_twice(log: Log) -> bytes:
 
 
 def _instead(log: Log, index: int, text: str) -> bytes:
-    """Write one record's value as text."""
+    """Write one record's value as the given text."""
     log[index]["value"] = "@@"
     line = Line(log.lines[index].write().replace('"value": "@@"', text))
     log.lines[index] = line
@@ -358,7 +358,7 @@ def _written(log: Log) -> bytes:
 
 
 def _members(log: Log) -> tuple[int, Record]:
-    """Choose a record whose metadata say something, and give it a copy of them."""
+    """Choose a record with informative metadata, and give it a copy of them."""
     telling = [i for i in log.of() if set(_metadata(log[i])) - {"file", "lineno"}]
     keys = sorted({log[i]["key"] for i in telling} - _NOISE)
     if not keys:
@@ -438,7 +438,7 @@ def metadata_empty_everywhere(log: Log) -> None:
         log[index]["metadata"] = {}
 
 
-# Places and times
+# Positions and times
 
 
 @_kind(1)
@@ -619,7 +619,7 @@ def noise_added(log: Log) -> bytes:
     return _written(log)
 
 
-# The keys that choose the rules, and those that most rules look at
+# The keys that choose the rules, and the keys that most rules refer to
 
 
 @_kind(2)
@@ -756,7 +756,7 @@ def tensor_bent(log: Log) -> None:
 
 @_kind(5)
 def two_faults(log: Log) -> bytes:
-    """Two faults at once: where one hides or causes another."""
+    """Two faults at once: one may hide or cause the other."""
     first, second = pick_kind(log.rng), pick_kind(log.rng)
     if "two_faults" in (first, second):
         raise Nothing

@@ -1,6 +1,6 @@
-"""Hostile inputs from a grammar: files whose values, names and sizes go to, and beyond, the limits.
+"""Hostile inputs from a grammar: files with values, names and sizes at and beyond the limits.
 
-A value of the grammar is text, not an object: what it spells need not be possible in Python.
+A value of the grammar is text, not an object: it need not be a possible value in Python.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ MEMBERS = (
 
 
 class Grammar:
-    """Makes one hostile text after the other, the same ones for a seed."""
+    """Generates hostile texts; the same seed gives the same texts."""
 
     def __init__(self, seed: int | str) -> None:
         self.rng = random.Random(seed)
 
     def value(self, sign: str = ":") -> str:
-        """A value of JSON, or of TOML where `sign` is `=`; not always a valid one."""
+        """A value of JSON, or of TOML if `sign` is `=`; not always a valid value."""
         rng = self.rng
         kind = rng.randrange(7)
         if kind == 0:
@@ -85,7 +85,7 @@ class Grammar:
         return rng.choice(ODD)
 
     def nested(self, depth: int, sign: str = ":") -> str:
-        """A value within so many brackets, some of which may be left open."""
+        """A value inside nested brackets, some of which may stay open."""
         rng, name = self.rng, '{"a"' + sign
         pairs = rng.choice(
             ((("[", "]"),), ((name, "}"),), (("[", "]"), (name, "}")), (("[1, ", ', "]"]'),))
@@ -106,7 +106,7 @@ class Grammar:
     # --- logs ---
 
     def line(self) -> str:
-        """One line of a log, of any generation."""
+        """A line of a log, of any generation."""
         rng = self.rng
         key, time = rng.choice(NAMES), rng.choice(("1735689600000", "0", self.value()))
         record = (
@@ -127,7 +127,7 @@ class Grammar:
         )
 
     def lines(self) -> bytes:
-        """A few such lines."""
+        """A few lines of a log."""
         few = [self.line() for _ in range(self.rng.randrange(1, 6))]
         return _bytes("\n".join([*few, ""]))
 
@@ -151,20 +151,20 @@ class Grammar:
         return _bytes("\n".join(rng.choice(parts)() for _ in range(rng.randrange(1, 5))) + "\n")
 
     def dotted(self) -> str:
-        """A key of many parts."""
+        """A key of several parts."""
         rng = self.rng
         count = rng.choice((1, 3, MOST_PARTS, MOST_PARTS + 1, DEEPEST, 900, 20_000))
         return rng.choice((".", " . ", '."b".')).join(rng.choice("ab_-") for _ in range(count))
 
     def yaml(self) -> bytes:
-        """A file in the small part of YAML that is read."""
+        """A file in the subset of YAML that podium reads."""
         rng = self.rng
         deep = range(rng.choice(DEPTHS[:-1]))
         nest = "\n".join(f"{' ' * level}a:" for level in deep)
         return _bytes(rng.choice((f"seed: {self.value()}\n", f"{nest} 1\n", f"a: {self.value()}")))
 
     def broken(self, text: str, sign: str = ":") -> bytes:
-        """A good file, in which one value is another; values follow `sign`."""
+        """A good file with some values replaced; values follow `sign`."""
         rng = self.rng
         lines = text.split("\n")
         places = [number for number, line in enumerate(lines) if sign in line] or [0]
@@ -177,11 +177,11 @@ class Grammar:
     # --- files and archives ---
 
     def name(self) -> str:
-        """The name of a file that a file system may have."""
+        """A file name that a file system may contain."""
         return self.rng.choice(FILE_NAMES)
 
     def damaged(self, data: bytes) -> bytes:
-        """Bytes with some changed, cut off or repeated; or as they are."""
+        """Bytes with parts changed, cut off or repeated, or without a change."""
         rng, made = self.rng, bytearray(data)
         for _ in range(rng.choice((0, 0, 1, 1, 2, 8)) if made else 0):
             at, edit = rng.randrange(len(made)), rng.randrange(4)
@@ -196,13 +196,13 @@ class Grammar:
         return bytes(made)
 
     def compressed(self, data: bytes) -> bytes:
-        """Compressed in some way, perhaps twice, perhaps damaged."""
+        """Compressed bytes, possibly compressed twice, possibly damaged."""
         for _ in range(self.rng.choice((1, 1, 1, 2))):
             data = self.damaged(self.rng.choice(COMPRESSIONS)(data))
         return data
 
     def archive(self) -> bytes:
-        """An archive with such members, names and sizes as tar can have, or cannot."""
+        """An archive with members, names and sizes that tar may or may not support."""
         rng, out = self.rng, io.BytesIO()
         form = rng.choice((tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT))
         with tarfile.open(fileobj=out, mode="w", format=form) as archive:
@@ -219,7 +219,7 @@ class Grammar:
                 member.size = len(data)
                 try:
                     archive.addfile(member, io.BytesIO(data))
-                except (ValueError, OverflowError, OSError):  # this form of tar cannot have it
+                except (ValueError, OverflowError, OSError):  # this form of tar does not support it
                     continue
         data = self.damaged(out.getvalue())
         return rng.choice((data, self.compressed(data), self.compressed(data)))

@@ -1,7 +1,7 @@
-"""Calls of the command that read hostile inputs, and what no call may do, whatever it reads.
+"""Calls of the command with hostile inputs, and failures that no call may have.
 
 calls = Calls(folder)                 # a good log and a good submission below it
-done = calls.call(Grammar("1:77"))    # one input of some kind, given to the command that reads it
+done = calls.call(Grammar("1:77"))    # an input of a random kind, for the command that reads it
 assert not faults(done)
 """
 
@@ -37,7 +37,7 @@ SIDE_FILES = {
     "probe.json": ("system", "init", "NEW", "--node", "FILE", "--round", "5.1"),
     "sysinfo.json": ("system", "init", "NEW", "--from", "FILE", "--no-probe", "--round", "5.1"),
 }
-"""A call of the command that reads each."""
+"""The command that reads each side file."""
 
 WAIVERS = """\
 [[waiver]]
@@ -71,7 +71,7 @@ ROUNDS = [rounds[key] for key in rounds]
 
 @dataclass
 class Calls:
-    """A folder with a good log and a good submission, whose files are hostile for one call each."""
+    """A folder with a good log and a good submission; each call makes one file hostile."""
 
     place: Path
     kinds: dict[str, Callable[[Grammar], Done]] = field(init=False)
@@ -103,22 +103,22 @@ class Calls:
         }
 
     def call(self, grammar: Grammar, kind: str = "") -> Done:
-        """Make one input of a kind, or of a kind that is drawn, and read it."""
+        """Create an input of a kind, at random by default, and read it."""
         return self.kinds[kind or self.draw(grammar)](grammar)
 
     def draw(self, grammar: Grammar) -> str:
-        """A kind of input: logs, archives and trees as often as all kinds of side files."""
+        """Draw a kind of input: logs, archives and trees as often as all side files together."""
         large = ("log", "log", "compressed log", "archive", "tree")
         return grammar.rng.choice((*large, *large, *SIDE_FILES))
 
-    # --- what is read ---
+    # --- inputs ---
 
     def hostile_log(self, grammar: Grammar) -> Done:
-        """A log of any round by any profile."""
+        """Check a hostile log in any round and profile."""
         return self._check_log(grammar, self._log(grammar))
 
     def compressed_log(self, grammar: Grammar) -> Done:
-        """The same, compressed in some way."""
+        """Check a hostile log that is compressed."""
         return self._check_log(grammar, grammar.compressed(self._log(grammar)))
 
     def _log(self, grammar: Grammar) -> bytes:
@@ -143,7 +143,7 @@ class Calls:
         return ("--profile", profile, "--format", rng.choice(FORMATS))
 
     def archive(self, grammar: Grammar) -> Done:
-        """An archive to unpack."""
+        """Unpack a hostile archive."""
         path, output = self.place / "a.tar", self.place / "out"
         path.write_bytes(grammar.archive())
         try:
@@ -152,7 +152,7 @@ class Calls:
             shutil.rmtree(output, ignore_errors=True)
 
     def hostile_tree(self, grammar: Grammar) -> Done:
-        """A submission with a hostile file, or a file of a hostile name."""
+        """Read a submission with a hostile file, or a file with a hostile name."""
         rng, root = grammar.rng, self.tree.root
         result = next(path.parent for path in root.rglob("result_0.txt"))
         system = next((root / "systems").glob("*.json"))
@@ -196,7 +196,7 @@ class Calls:
         return made
 
     def read(self, name: str, data: bytes) -> Done:
-        """Have a side file of this name and content read."""
+        """Read a side file with this name and content."""
         folder = self.loose.work if name == "packed.toml" else self.place
         file, new = folder / name, self.place / "new.json"
         before = file.read_bytes() if file.exists() else None
@@ -213,13 +213,13 @@ class Calls:
                 file.write_bytes(before)
 
 
-# --- what no call may do ---
+# --- failures of a call ---
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def faults(done: Done) -> list[str]:
-    """What is wrong with the end of a call: its status, a traceback, what a terminal obeys."""
+    """The failures of a call: its status, a traceback, control characters, a malformed report."""
     found = []
     if done.exit_code not in (0, 1, 2):
         found.append(f"exit status {done.exit_code}: {done.output[-600:]}")
@@ -235,7 +235,7 @@ def faults(done: Done) -> list[str]:
 
 
 def _malformed(text: str) -> list[str]:
-    """Whether a report of JSON or XML is none."""
+    """The parse error of a malformed JSON or XML report, if any."""
     try:
         if text.startswith("{"):
             json.loads(text)

@@ -1,4 +1,4 @@
-"""Where things lie: the repository, the published logs and facts, expected outputs."""
+"""Paths of the repository, the published logs and facts, and expected outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ASKED = os.environ.get("PODIUM_CORPUS", "")
-"""Where the published logs are asked for: tests that need them fail, not skip, without."""
+"""The requested folder of published logs: if it is set, tests fail without it and do not skip."""
 CORPUS = Path(ASKED).resolve() if ASKED else ROOT.parent / "shared" / "corpus"
 FACTS = CORPUS.parent / "facts"
 GOLDEN = ROOT / "tests" / "compliance" / "golden"

@@ -1,6 +1,6 @@
-"""The incumbent's verdict on one log, as corpus/verdicts.json holds it.
+"""The official checker's verdict on one log, as in corpus/verdicts.json.
 
-Nothing but tests may import the incumbent.
+Only tests may import the official checker.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FOLDER = re.compile(r"^(training|hpc)_results_v(\d+\.\d+)$")
 
 @dataclass(frozen=True)
 class OracleVerdict:
-    """``ok`` is None where the incumbent ended in a traceback, which ``crash`` then names."""
+    """``ok`` is None if the official checker ended in a traceback, which ``crash`` then names."""
 
     ok: bool | None
     keys: frozenset[str]
@@ -33,7 +33,7 @@ class OracleVerdict:
 
 
 def usage_and_round(path: Path) -> tuple[str, str]:
-    """Read usage and round off a folder name such as ``training_results_v5.1`` in ``path``."""
+    """Read usage and round from a folder name such as ``training_results_v5.1`` in ``path``."""
     for part in path.parts:
         match = _FOLDER.match(part)
         if match:
@@ -42,14 +42,14 @@ def usage_and_round(path: Path) -> tuple[str, str]:
 
 
 def judge(path: Path, usage: str, round_: str) -> OracleVerdict:
-    """Let the incumbent judge one log: nothing is written, nothing reaches the next call."""
+    """Run the official checker on a log, without output and without state for the next call."""
     incumbent = _incumbent()
     incumbent.enqueued_configs.clear()
     checker = incumbent.make_checker(usage, f"{round_}.0", True, False)
     with _silence():
         try:
             ok = incumbent.main(str(path), f"{usage}_{round_}.0/common.yaml", checker)[0]
-        except Exception as error:  # the incumbent ends in any kind of exception
+        except Exception as error:  # the official checker raises any kind of exception
             return OracleVerdict(None, frozenset(), (), _named(error, incumbent))
         finally:
             incumbent.enqueued_configs.clear()
@@ -64,7 +64,7 @@ def _named(error: Exception, incumbent: Any) -> str:
 
 @cache
 def _incumbent() -> Any:
-    """Import the incumbent, and let it parse each of its rule files only once."""
+    """Import the official checker, and make it parse each of its rule files only once."""
     incumbent = importlib.import_module("mlperf_logging.compliance_checker.mlp_compliance")
     yaml = importlib.import_module("yaml")
     parsed: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def _incumbent() -> Any:
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     root = logging.getLogger()
-    handler = logging.NullHandler()  # without one, logging would install one of its own
+    handler = logging.NullHandler()  # without a handler, logging would install its default handler
     disabled = logging.root.manager.disable
     root.addHandler(handler)
     logging.disable(logging.CRITICAL)

@@ -1,8 +1,8 @@
 """Damaged packages: one published result with its description, and a few faults in them.
 
-    damage_package(root, result, random.Random("seed"))  # what was done, in words
+    damage_package(root, result, random.Random("seed"))  # returns a description of the damage
 
-The same faults for the same result and seed. Faults in logs are those of `tests.damage`.
+The same result and seed give the same faults. Faults in logs are those of `tests.damage`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Package:
 
 
 def damage_package(root: Path, result: Path, rng: random.Random) -> list[str]:
-    """Do one to three faults; what was done."""
+    """Apply one to three faults; return their descriptions."""
     package = Package(root, result)
     done = []
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
@@ -154,11 +154,11 @@ def field_bent(package: Package, rng: random.Random) -> str:
 def _described(package: Package, change: Callable[[dict[str, Any]], Any]) -> str:
     try:
         fields = json.loads(package.description.read_text())
-        told = change(fields)
+        reported = change(fields)
     except (ValueError, AttributeError, IndexError, TypeError):
         return "not possible"
     package.description.write_text(json.dumps(fields, indent=1))
-    return repr(told)
+    return repr(reported)
 
 
 def description_broken(package: Package, rng: random.Random) -> str:
@@ -185,7 +185,7 @@ def renamed(package: Package, rng: random.Random) -> str:
 
 
 def flagged(package: Package, rng: random.Random) -> str:
-    # At the top of a submission only the official scripts read it, which are not what is asked.
+    # At the top of a submission only the official scripts read it, and they are not tested here.
     place = rng.choice([package.result, package.result.parent])
     text = rng.choice(_FLAGS) + rng.choice(["", "\n", "\nrcp-bypass", "\r\nseed-checker-bypass"])
     (place / "package_checker_params").write_text(text)

@@ -1,11 +1,11 @@
-"""Damage thousands of logs, and compare podium's verdicts with the incumbent's.
+"""Damage thousands of logs, and compare podium's verdicts with the official checker's.
 
     python tests/parity_long.py --count 25000 --seed 1 --cache /tmp/oracle-cache.jsonl
 
-The logs are published ones (the smallest of each results folder) and ones made from the rules, for
-rounds, divisions and benchmarks that nobody has published. Source, kind and seed say how a case was
-made, so a cache of the incumbent's verdicts needs no more than these three, and a second run asks
-podium only.
+The logs are published logs (the smallest of each results folder) and logs generated from the rules,
+for rounds, divisions and benchmarks without published logs. Source, kind and seed determine a case.
+A cache of the official verdicts therefore needs only these three values, and a second run calls
+only podium.
 """
 
 # ruff: noqa: T201
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
-if str(ROOT) not in sys.path:  # a script finds the tests only now
+if str(ROOT) not in sys.path:  # a script cannot import the tests before this
     sys.path.insert(0, str(ROOT))
 
 from podium.compliance.judging.logs.judge import judge_log  # noqa: E402
 from podium.logging_spec.reader.read import parse_log  # noqa: E402
 from podium.rules.catalogue import find_round  # noqa: E402
 from podium.rules.finding import Profile, Severity  # noqa: E402
-from tests.damage import KINDS, damage, pick_kind  # noqa: E402  (a script finds the tests only now)
+from tests.damage import KINDS, damage, pick_kind  # noqa: E402  (needs sys.path)
 from tests.locations import CORPUS, FACTS  # noqa: E402
 from tests.oracle import OracleVerdict, judge, usage_and_round  # noqa: E402
 
 RULES = FACTS / "rules.json"
-LARGEST = 400_000  # bytes of a published log: larger ones show nothing that these do not
+LARGEST = 400_000  # bytes of a published log: larger logs show nothing new
 
 
 def podium_verdict(data: bytes, name: str, usage: str, round_: str) -> tuple[bool, frozenset[str]]:
-    """Ask podium, in the verifier profile: whether the log passes, and the keys with errors."""
+    """Judge a log in the verifier profile: whether it passes, and the keys with errors."""
     rules = find_round(usage, round_)
     log = parse_log(data, rules.generation)
     verdict = judge_log(log, rules, Profile.VERIFIER, name)
@@ -57,7 +57,7 @@ def podium_verdict(data: bytes, name: str, usage: str, round_: str) -> tuple[boo
 
 
 class Recipe(NamedTuple):
-    """How a case is made: from which log, by which damage, with which chances."""
+    """How to create a case: the source log, the kind of damage, and the seed."""
 
     source: str
     kind: str
@@ -65,7 +65,7 @@ class Recipe(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The incumbent's verdict on a case of an earlier run, and the mark of its bytes."""
+    """The official verdict on a case of an earlier run, and the hash of its bytes."""
 
     mark: str
     verdict: OracleVerdict
@@ -73,7 +73,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One damaged log and what the two say of it; ``podium`` is None where nobody could ask."""
+    """A damaged log and both verdicts; ``podium`` is None if podium raised."""
 
     recipe: Recipe
     usage: str
@@ -86,29 +86,29 @@ class Case:
 
     @property
     def differs(self) -> bool:
-        """Whether podium's verdict or its keys are not the incumbent's."""
+        """Whether podium's verdict or its keys differ from the official checker's."""
         if self.fault is not None:
             return True
         if self.podium is None:
             return False
         ok, keys = self.podium
-        if self.oracle.ok is None:  # no verdict: podium must fail the log, with whatever keys
+        if self.oracle.ok is None:  # no verdict: podium must fail the log, with any keys
             return ok
         return (ok, keys) != (self.oracle.ok, self.oracle.keys)
 
     @property
     def wrong_verdict(self) -> bool:
-        """Whether podium's verdict itself is not the incumbent's."""
+        """Whether podium's verdict itself differs from the official checker's."""
         if self.podium is None:
             return self.fault is not None
         return self.podium[0] != bool(self.oracle.ok)
 
 
-# Where the logs come from
+# Sources of logs
 
 
 def sources() -> dict[tuple[str, str], list[list[str]]]:
-    """Find the published logs and the made ones of each usage and round."""
+    """Find the published and the generated logs of each usage and round."""
     found: dict[tuple[str, str], list[list[str]]] = defaultdict(lambda: [[], []])
     for source in published():
         found[usage_and_round(Path(source))][0].append(source)
@@ -119,7 +119,7 @@ def sources() -> dict[tuple[str, str], list[list[str]]]:
 
 
 def published() -> list[str]:
-    """Find the smallest log of each results folder that got a verdict, if it is small enough."""
+    """Find the smallest log of each results folder that has a verdict, if it is small enough."""
     smallest: dict[Path, tuple[int, str]] = {}
     verdicts: dict[str, Any] = json.loads((CORPUS / "verdicts.json").read_text())
     for name, verdict in sorted(verdicts.items()):
@@ -131,7 +131,7 @@ def published() -> list[str]:
 
 
 def made() -> list[str]:
-    """Name all logs that can be made: ``made/usage/round/division/benchmark[/optimizer]``."""
+    """Name all logs that can be generated: ``made/usage/round/division/benchmark[/optimizer]``."""
     names: list[str] = []
     for usage, rounds in _rules().items():
         for round_, scopes in rounds.items():
@@ -166,7 +166,7 @@ def _rules() -> dict[str, dict[str, dict[str, list[dict[str, Any]]]]]:
 
 @cache
 def content(source: str) -> bytes:
-    """Read a published log, or make one."""
+    """Read a published log, or generate a log."""
     if source.startswith("made/"):
         return make(source)
     return (CORPUS / source).read_bytes()
@@ -176,7 +176,7 @@ Entry = tuple[str, Any, dict[str, Any]]  # key, value, metadata
 
 
 def make(source: str) -> bytes:
-    """Make a log that satisfies the rules, as far as they can be."""
+    """Generate a log that satisfies the rules as far as possible."""
     _, usage, round_, division, benchmark, *tail = source.split("/")
     entries = list(_entries(usage, round_, division, benchmark, tail[0] if tail else ""))
     return "".join(
@@ -275,7 +275,7 @@ def _entries(usage: str, round_: str, division: str, benchmark: str, tail: str) 
 def _values(
     usage: str, round_: str, division: str, benchmark: str, tail: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """Find a value for each key that the scopes list, and the tensors they want."""
+    """Find a value for each key in the scopes, and the tensors that the scopes require."""
     first, _, second = tail.partition("+")
     ends = [{"LAMB": "lamb", "Adam": ""}.get(first, first), second]
     scopes = (
@@ -333,7 +333,7 @@ _WORDS: list[tuple[str, Any]] = [
 
 
 def _value(rule: dict[str, Any]) -> Any:
-    """Find a value that satisfies one rule, where the rule alone says which."""
+    """Find a value that satisfies one rule, if the rule alone determines it."""
     parts = [*rule.get("each", []), *rule.get("at_least_one", [])]
     checks = [
         check for part in parts for check in (part["any_of"][0] if "any_of" in part else [part])
@@ -390,7 +390,7 @@ _BATCHES = {
 
 
 def _computed(benchmark: str, batch: int) -> dict[str, Any]:
-    """Compute the values that follow from the batch size or from one another."""
+    """Compute the values that depend on the batch size or on one another."""
     if benchmark == "dlrmv4":
         rate = 1e-6 * batch / 8192
         return {
@@ -431,7 +431,7 @@ def _computed(benchmark: str, batch: int) -> dict[str, Any]:
 
 
 def _evaluations(benchmark: str, batch: int) -> list[int]:
-    """Compute the samples seen at the evaluations."""
+    """Compute the sample counts of the evaluations."""
     if benchmark == "dlrmv4":
         interval = max(1, math.ceil(0.001 * 2290835423 / batch)) * batch
         first = math.ceil(math.floor((4480 * batch + 135331840) / 3) / interval) * interval
@@ -445,11 +445,11 @@ def _evaluations(benchmark: str, batch: int) -> list[int]:
     return [1000, 2000]
 
 
-# What is done with them
+# Comparison
 
 
 def recipes(count: int, seed: int, only_round: str | None) -> Iterator[Recipe]:
-    """Choose cases: rounds evenly, published and made logs alike, the telling kinds more often."""
+    """Choose cases: rounds and kinds of logs evenly, damage with more effect more often."""
     rng = random.Random(seed)
     groups = {
         key: kinds for key, kinds in sorted(sources().items()) if only_round in (None, key[1])
@@ -463,7 +463,7 @@ def recipes(count: int, seed: int, only_round: str | None) -> Iterator[Recipe]:
 
 
 def damaged(recipe: Recipe) -> tuple[str, bytes]:
-    """Make a case's log, always the same; a kind that finds nothing to damage gives way."""
+    """Create the log of a case, always the same; use another kind if nothing can be damaged."""
     data, kind = content(recipe.source), recipe.kind
     rng = random.Random(f"{recipe.source}|{recipe.kind}|{recipe.seed}")
     while (result := damage(data, kind, rng)) is None:
@@ -472,7 +472,7 @@ def damaged(recipe: Recipe) -> tuple[str, bytes]:
 
 
 def setting(source: str) -> tuple[str, str]:
-    """Tell the usage and round of a source."""
+    """Return the usage and round of a source."""
     if source.startswith("made/"):
         _, usage, round_, *_ = source.split("/")
         return usage, round_
@@ -480,7 +480,7 @@ def setting(source: str) -> tuple[str, str]:
 
 
 def compare(task: tuple[Recipe, Known | None]) -> Case:
-    """Make one case and ask both, the incumbent only where its verdict is not known yet."""
+    """Create a case and get both verdicts; the official verdict comes from the cache if known."""
     recipe, known = task
     usage, round_ = setting(recipe.source)
     _, data = damaged(recipe)
@@ -496,7 +496,7 @@ def compare(task: tuple[Recipe, Known | None]) -> Case:
     podium, fault = None, None
     try:
         podium = podium_verdict(data, recipe.source, usage, round_)
-    except Exception as error:  # podium must not raise, whatever the bytes
+    except Exception as error:  # podium must not raise for any bytes
         fault = f"{type(error).__name__}: {error}"
     return Case(recipe, usage, round_, mark, cached, oracle, podium, fault)
 
@@ -515,7 +515,7 @@ def load(path: Path | None) -> dict[Recipe, Known]:
 
 
 def row(case: Case) -> str:
-    """Write a cache line: the recipe, a mark of the bytes it made, and the incumbent's verdict."""
+    """Return a cache line: the recipe, a hash of its bytes, and the official verdict."""
     oracle = case.oracle
     keys, other = sorted(oracle.keys), list(oracle.other)
     verdict = {"ok": oracle.ok, "keys": keys, "other": other, "crash": oracle.crash}
@@ -527,7 +527,7 @@ def _mark(data: bytes) -> str:
 
 
 def show(case: Case, folder: Path) -> str:
-    """Describe one difference in a few lines, and keep its log in the folder."""
+    """Describe one difference in a few lines, and write its log to the folder."""
     kind, data = damaged(case.recipe)
     path = folder / f"{case.usage}_{case.round}_{case.recipe.seed}.txt"
     path.write_bytes(data)
@@ -552,7 +552,7 @@ def _word(ok: bool | None) -> str:
 
 
 def main() -> int:
-    """Run the comparison; exit 1 where anything differs."""
+    """Run the comparison; exit with 1 if anything differs."""
     parser = argparse.ArgumentParser(
         description="compare podium with the incumbent on damaged logs"
     )

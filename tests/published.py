@@ -1,4 +1,4 @@
-"""Published submissions: copies to change, and the facts of a result's runs."""
+"""Published submissions: copies to change, and the facts of the runs of a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.rules.run import Run
 
 
 def own_copy(source: Path, target: Path) -> Path:
-    """A copy that may be changed and removed, though what is published may only be read."""
+    """Copy published files, which are read-only, to a folder that may be changed and removed."""
     shutil.copytree(source, target, copy_function=shutil.copyfile)
     for folder, _, _ in os.walk(target):
         os.chmod(folder, 0o755)

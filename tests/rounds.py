@@ -1,4 +1,4 @@
-"""Every round by name, oldest first: written out, so that none is lost or added unnoticed."""
+"""Every round by name, oldest first: written out, so that a lost or added round is noticed."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ HPC = ("0.7", "1.0", "2.0", "3.0")
 
 
 def training_from(name: str) -> tuple[str, ...]:
-    """A training round and those after it."""
+    """A training round and the rounds after it."""
     return TRAINING[TRAINING.index(name) :]

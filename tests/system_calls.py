@@ -1,9 +1,9 @@
-"""The calls of the system that podium's files go by, with somebody in between.
+"""The system calls that podium uses for files, with a listener in between.
 
 with watched(root, listener):   # listener.before(call) may raise, or shorten a write
-    ...                         # listener.after(call) hears of what was done
+    ...                         # listener.after(call) is called after each call
 
-Calls below `root` only: Python's own files are left alone.
+Only calls below `root` are watched: Python's own files are left alone.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ BY_HANDLE = ("read", "readv", "preadv", "write", "fsync", "fstat", "copy_file_ra
 
 @dataclass
 class Call:
-    """One call: its name, the file or folder, for renames and links the other path.
+    """One call: its name, the file or folder, and the other path of a rename.
 
-    `existed` says whether there was something under the (other) path before; a listener that sets
-    `most` lets a write take so many bytes.
+    `existed` is whether there was something at the (other) path before. A listener that sets `most`
+    limits the number of bytes of a write.
     """
 
     name: str
@@ -42,14 +42,14 @@ class Listener:
     """Does nothing."""
 
     def before(self, call: Call) -> None:
-        """Called before each call; may raise what the system would."""
+        """Called before each call; may raise an error of the system."""
 
     def after(self, call: Call) -> None:
         """Called after each call that succeeded."""
 
 
 def _at(path: Any, folder: int | None) -> str:
-    """The absolute path of an argument, which may be a descriptor or below one."""
+    """The absolute path of an argument, which may be a descriptor or relative to a descriptor."""
     if isinstance(path, int):
         return os.readlink(f"/proc/self/fd/{path}")
     text = os.fsdecode(path)
@@ -82,7 +82,7 @@ def _stand_in(name: str, real: Callable[..., Any], root: str, listener: Listener
         if call.most is not None:
             args = (args[0], bytes(args[1])[: call.most])
         result = real(*args, **options)
-        # What the system did not do (no such flag) is no call
+        # A rename that the system does not support is not a call
         if name != "_renamed" or result:
             listener.after(call)
         return result
@@ -92,7 +92,7 @@ def _stand_in(name: str, real: Callable[..., Any], root: str, listener: Listener
 
 @contextmanager
 def watched(root: Path, listener: Listener) -> Iterator[None]:
-    """Put a listener between this process and the system."""
+    """Call a listener before and after the system calls of this process."""
     with ExitStack() as stack:
         for name in (*BY_PATH, *BY_HANDLE):
             made = _stand_in(name, getattr(os, name), str(root.resolve()), listener)

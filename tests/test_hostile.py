@@ -1,4 +1,4 @@
-"""No input makes podium itself fail: what exceeds a limit is a finding, or a usage error."""
+"""No input makes podium itself fail: a value beyond a limit is a finding or a usage error."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def objects(depth: int) -> str:
 
 @pytest.mark.parametrize("nested", [lists, objects])
 @pytest.mark.parametrize("read", [read_json, lambda text: read_toml(f"x = {text}")])
-def test_a_value_may_be_nested_to_the_limit(
+def test_a_value_may_be_nested_up_to_the_limit(
     nested: Callable[[int], str], read: Callable[[str], object]
 ) -> None:
-    # The table of a TOML file is a level of its own
+    # The table of a TOML file counts as a level
     room = 0 if read is read_json else 1
     toml = (lambda text: text.replace(":", "=")) if room else str
     assert read(toml(nested(DEEPEST - room)))
@@ -63,7 +63,7 @@ def test_a_value_may_be_nested_to_the_limit(
         read(toml(nested(DEEPEST + 1)))
 
 
-def test_brackets_in_quotes_are_no_levels() -> None:
+def test_brackets_in_quotes_are_not_levels() -> None:
     text = json.dumps({"a" + "[{" * 500: '"\\' + "[" * 5000})
     assert not too_deep(text)
     assert not too_deep(text.encode())
@@ -71,13 +71,13 @@ def test_brackets_in_quotes_are_no_levels() -> None:
     assert read_toml(f'x = \'{"[" * 500}\'\ny = """{"{" * 500}"""  # {"[" * 500}\n')
 
 
-def test_many_brackets_beside_each_other_are_no_levels() -> None:
+def test_adjacent_brackets_are_not_levels() -> None:
     assert read_json(f"[{'[],' * 5000}[]]")
     assert read_toml(f"x = [{'[],' * 5000}[]]")
 
 
 def calls_during(work: Callable[[], object]) -> int:
-    """The Python functions that are entered, and the generators that are resumed."""
+    """Count the Python functions entered and the generators resumed by some work."""
     count = 0
 
     def note(_frame: object, event: str, _argument: object) -> None:
@@ -93,7 +93,7 @@ def calls_during(work: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("piece", ["[]", '{"a": "}"}', '{"a\\\\": "\\"[["}'])
-def test_the_depth_of_a_text_is_no_work_of_python_for_each_bracket(piece: str) -> None:
+def test_the_depth_check_makes_no_python_call_per_bracket(piece: str) -> None:
     short, long = f"[{','.join([piece] * 1000)}]", f"[{','.join([piece] * 4000)}]"
     for text in (str, str.encode):
         assert not too_deep(text(long))
@@ -102,7 +102,7 @@ def test_the_depth_of_a_text_is_no_work_of_python_for_each_bracket(piece: str) -
         )
 
 
-def test_records_on_one_line_are_read_by_few_calls_for_each() -> None:
+def test_records_on_one_line_need_few_calls_per_record() -> None:
     record = b':::MLLOG {"time_ms": 1, "key": "seed", "value": [1], "metadata": {"file": "a"}} '
     log = parse_log(record * 1000)
     assert (len(log.records), len(log.lenient)) == (1, 999)
@@ -110,7 +110,7 @@ def test_records_on_one_line_are_read_by_few_calls_for_each() -> None:
 
 
 @pytest.mark.parametrize("read", [read_json, lambda text: read_toml(f"x = {text}")])
-def test_an_integer_may_have_digits_to_the_limit(read: Callable[[str], object]) -> None:
+def test_an_integer_may_have_digits_up_to_the_limit(read: Callable[[str], object]) -> None:
     assert read("9" * MOST_DIGITS)
     for text in ("9" * (MOST_DIGITS + 1), f"-{'9' * (MOST_DIGITS + 1)}"):
         with pytest.raises(BeyondLimitError, match=f"more than {MOST_DIGITS} digits"):
@@ -118,13 +118,13 @@ def test_an_integer_may_have_digits_to_the_limit(read: Callable[[str], object]) 
 
 
 @pytest.mark.parametrize("text", [f"0.{'9' * 5000}", f"{'9' * 5000}.5", f'["{"9" * 5000}"]'])
-def test_a_long_fraction_or_text_is_no_long_integer(text: str) -> None:
-    """Python, and with it the official verifier, reads them."""
+def test_a_long_fraction_or_string_is_not_a_long_integer(text: str) -> None:
+    """Python, and therefore the official verifier, reads such values."""
     assert not too_long(text)
     assert read_json(text) == json.loads(text)
 
 
-def test_keys_with_dots_count_as_levels_and_take_no_time() -> None:
+def test_dotted_keys_count_as_levels() -> None:
     assert read_toml(f"{'.'.join('a' * 64)} = 1")
     with pytest.raises(BeyondLimitError, match="more than 64 parts"):
         read_toml(f"{'.'.join('a' * 500_000)} = 1")
@@ -135,7 +135,7 @@ def test_keys_with_dots_count_as_levels_and_take_no_time() -> None:
         read_toml(f"[{path}]\n{path} = {{ {path} = 1 }}\n")
 
 
-def test_what_is_cut_keeps_its_words() -> None:
+def test_a_truncated_value_keeps_its_strings() -> None:
     value: object = ["eval_accuracy", {"train_samples": 1}]
     for _ in range(2000):
         value = [value]
@@ -145,7 +145,7 @@ def test_what_is_cut_keeps_its_words() -> None:
     assert "train_samples" in text
 
 
-# --- where they show ---
+# --- limits in files and arguments ---
 
 
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 900, 5_000])
@@ -166,7 +166,7 @@ def test_a_deep_value_in_a_log_is_a_finding(
 
 
 def can_be_read(text: str) -> bool:
-    """Whether Python's parser goes that deep, which depends on its version."""
+    """Whether Python's parser reads this depth, which depends on its version."""
     try:
         json.loads(text)
     except RecursionError:
@@ -174,8 +174,8 @@ def can_be_read(text: str) -> bool:
     return True
 
 
-def test_a_deep_value_does_not_change_what_the_verifier_says() -> None:
-    """Python's parser, by which it reads, goes that deep."""
+def test_a_deep_value_does_not_change_the_verdict_of_the_verifier() -> None:
+    """The verifier uses Python's parser, which reads this depth."""
     good = build("training", "5.1", "closed", "llama31_8b")
     line = f':::MLLOG {{"time_ms": 1, "key": "x", "value": {lists(900)}, "metadata": {{}}}}'
     verdict = judge_log(
@@ -201,7 +201,7 @@ USAGE_ERRORS = [
 
 
 @pytest.mark.parametrize(("name", "value", "limit"), USAGE_ERRORS)
-def test_a_side_file_beyond_a_limit_is_a_usage_error_that_says_which(
+def test_a_side_file_beyond_a_limit_is_a_usage_error_with_the_limit(
     name: str, value: str, limit: str, calls: Calls
 ) -> None:
     text = f"x = {value}\n" if name.endswith(".toml") else f'{{"x": {value}}}'
@@ -217,7 +217,7 @@ def test_a_value_on_the_command_line_has_the_same_limits() -> None:
     assert "128 deep" in done.stderr
 
 
-def test_what_a_side_file_says_reaches_no_terminal_raw(calls: Calls) -> None:
+def test_control_characters_of_a_side_file_are_not_printed(calls: Calls) -> None:
     for name in ("\\ud800", "\\u001b[2J", "\\u202e"):
         done = calls.read("points.json", f'{{"{name}": 1}}'.encode())
         assert done.exit_code == 2
@@ -226,7 +226,7 @@ def test_what_a_side_file_says_reaches_no_terminal_raw(calls: Calls) -> None:
 
 @pytest.mark.parametrize("value", ["[]", "[1]", "{}", "1", "true", "1979-05-27"])
 @pytest.mark.parametrize("field", ["usage", "round"])
-def test_a_field_that_chooses_the_round_may_have_any_type(
+def test_a_wrong_type_of_usage_or_round_is_a_usage_error(
     field: str, value: str, calls: Calls
 ) -> None:
     done = calls.read("packed.toml", f'submitter = "Acme"\n{field} = {value}\n'.encode())
@@ -235,17 +235,17 @@ def test_a_field_that_chooses_the_round_may_have_any_type(
 
 
 @pytest.mark.parametrize("name", ["podium.toml", "packed.toml", "waivers.toml", "receipt.json"])
-def test_the_good_files_that_are_broken_are_good(name: str, calls: Calls) -> None:
-    """Else what is made of them would be refused for another reason, and test nothing."""
+def test_the_side_files_are_valid_before_they_are_broken(name: str, calls: Calls) -> None:
+    """An invalid file would be refused for another reason, and its test would be empty."""
     done = calls.read(name, calls.good[name].encode())
     assert done.exit_code == 0, done.output
 
 
-# --- many ---
+# --- random inputs ---
 
 
 def check_logs(count: int, seed: int) -> None:
-    """Judge hostile logs by both profiles, and print what is found in every format."""
+    """Judge hostile logs in both profiles, and render the findings as JSON and Markdown."""
     grammar, rng = Grammar(seed), random.Random(seed)
     good = build("training", "5.1", "closed", "llama31_8b").bytes()
     for number in range(count):
@@ -267,17 +267,17 @@ def check_logs(count: int, seed: int) -> None:
 
 
 def check_calls(count: int, seed: int, calls: Calls) -> None:
-    """Have the command read hostile inputs of every kind."""
+    """Read hostile inputs of every kind."""
     for number in range(count):
         found = faults(calls.call(Grammar(f"{seed}:{number}")))
         assert not found, (seed, number, found)
 
 
-def test_no_hostile_log_makes_a_rule_fail() -> None:
+def test_a_hostile_log_does_not_crash_a_rule() -> None:
     check_logs(1_000, seed=1)
 
 
-def test_no_hostile_input_is_a_fault_of_podium(calls: Calls) -> None:
+def test_a_hostile_input_does_not_crash_podium(calls: Calls) -> None:
     check_calls(350, seed=1, calls=calls)
 
 
@@ -293,7 +293,7 @@ def test_no_hostile_input_is_a_fault_of_podium(calls: Calls) -> None:
         (2, "podium: what a user can do", ""),
     ],
 )
-def test_a_fault_is_seen(status: int, said: str, wrong: str) -> None:
+def test_every_kind_of_failure_is_detected(status: int, said: str, wrong: str) -> None:
     found = faults(Done(status, said, ""))
     assert bool(found) == bool(wrong)
     assert wrong in "".join(found)
@@ -301,6 +301,6 @@ def test_a_fault_is_seen(status: int, said: str, wrong: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", usually([2], [2, 3]))
-def test_no_hostile_input_is_a_fault_of_podium_in_a_long_run(seed: int, calls: Calls) -> None:
+def test_many_hostile_inputs_do_not_crash_podium(seed: int, calls: Calls) -> None:
     check_logs(5_000, seed)
     check_calls(2_500, seed, calls)

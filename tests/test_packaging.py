@@ -1,4 +1,4 @@
-"""What is built and installed: one package, `podium`, that works from any folder."""
+"""The built and installed package: one package, `podium`, that works in any folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PUBLIC = (
 def python(
     interpreter: Path | str, *words: object, cwd: Path, status: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    """A fresh Python in a folder, without what this process has on its path."""
+    """Run Python in a folder, without the import path of this process."""
     quiet = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [interpreter, *map(str, words)],
@@ -44,7 +44,7 @@ def python(
     return done
 
 
-# --- what is built --------------------------------------------------------------------------------
+# --- the build ------------------------------------------------------------------------------------
 
 
 def hatch(project: Path, out: Path, *targets: str) -> None:
@@ -69,7 +69,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_the_wheel_brings_one_top_level_name(built: Path) -> None:
+def test_the_wheel_has_one_top_level_package(built: Path) -> None:
     tops = {name.partition("/")[0] for name in contents(wheel_in(built))}
     assert tops == {"podium", f"podium-{VERSION}.dist-info", f"podium-{VERSION}.data"}
 
@@ -88,14 +88,14 @@ def test_the_wheel_has_every_source_file_and_its_data(built: Path) -> None:
     assert {*wanted, "podium/__init__.py", "podium/__main__.py", "podium/py.typed"} <= names
 
 
-def test_the_wheel_has_nothing_else(built: Path) -> None:
+def test_the_wheel_has_no_other_files(built: Path) -> None:
     inside = {name for name in contents(wheel_in(built)) if name.startswith("podium/")}
     endings = {name.rpartition(".")[2] for name in inside}
     assert endings == {"py", "json", "md", "toml", "typed", "j2", "css", "js"}
     assert [name for name in inside if "__pycache__" in name or "/tests/" in name] == []
 
 
-def test_the_wheel_brings_the_manual_page(built: Path) -> None:
+def test_the_wheel_has_the_manual_page(built: Path) -> None:
     inside = contents(wheel_in(built))
     shared = {name for name in inside if name.startswith(f"podium-{VERSION}.data/")}
     page = f"podium-{VERSION}.data/data/share/man/man1/podium.1"
@@ -103,7 +103,7 @@ def test_the_wheel_brings_the_manual_page(built: Path) -> None:
     assert inside[page] == (ROOT / "docs" / "podium.1").read_bytes()
 
 
-def test_the_wheel_names_the_command(built: Path) -> None:
+def test_the_wheel_declares_the_command(built: Path) -> None:
     text = contents(wheel_in(built))[f"podium-{VERSION}.dist-info/entry_points.txt"].decode()
     assert "podium = podium.compliance.cli.entry:main" in text.splitlines()
 
@@ -111,26 +111,24 @@ def test_the_wheel_names_the_command(built: Path) -> None:
 DATA_FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
-def test_the_wheel_of_the_source_distribution_is_that_of_the_tree(
-    built: Path, tmp_path: Path
-) -> None:
+def test_the_source_distribution_builds_the_same_wheel(built: Path, tmp_path: Path) -> None:
     with tarfile.open(built / f"podium-{VERSION}.tar.gz") as archive:
         assert [member.name for member in archive if member.issym() or member.islnk()] == []
-        # Python 3.11.2 of Debian 12 has no filters
+        # Python 3.11.2 in Debian 12 has no filters
         archive.extractall(tmp_path, **DATA_FILTER)
     again = tmp_path / "again"
     hatch(tmp_path / f"podium-{VERSION}", again, "wheel")
     assert contents(wheel_in(again)) == contents(wheel_in(built))
 
 
-# --- what is installed ----------------------------------------------------------------------------
+# --- the installation -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
 def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment with podium's wheel.
 
-    Its dependencies are those of this environment, so that nothing is downloaded.
+    Its dependencies come from this environment, so that nothing is downloaded.
     """
     home = tmp_path_factory.mktemp("installed")
     venv.create(home, with_pip=False)
@@ -147,14 +145,14 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """A log without a fault."""
+    """A log without errors."""
     path = tmp_path / "result_0.txt"
     return build("training", "6.1", "closed", "llama31_8b").write(path)
 
 
 @pytest.fixture(params=["an empty folder", "a folder with packages of these names"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Where a user stands; packages there would shadow installed ones of the same name."""
+    """A user's working directory; its packages would shadow installed packages of that name."""
     path = tmp_path / "work"
     path.mkdir()
     if request.param != "an empty folder":
@@ -164,7 +162,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def test_the_version_is_told_in_any_folder(installed: Path, folder: Path) -> None:
+def test_the_version_is_printed_in_any_folder(installed: Path, folder: Path) -> None:
     done = python(installed, "-m", "podium", "--version", cwd=folder)
     assert VERSION in done.stdout
 
@@ -180,7 +178,7 @@ def test_a_dry_log_is_written_in_any_folder(installed: Path, folder: Path) -> No
     assert (folder / "dry.txt").read_text().startswith(":::MLLOG ")
 
 
-def test_the_package_named_rules_works_beside_podium(
+def test_the_package_named_rules_works_next_to_podium(
     installed: Path, tmp_path: Path, log: Path
 ) -> None:
     code = f"""
@@ -201,7 +199,7 @@ def test_every_public_name_can_be_imported(installed: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.long
-def test_torchrun_starts_podium_by_its_name(installed: Path, folder: Path) -> None:
+def test_torchrun_starts_podium_as_a_module(installed: Path, folder: Path) -> None:
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
     words = ("-m", "podium", "run", "rgat", "--seed", "1", "--output", "logs", "-q")
     python(installed, *launcher, *words, cwd=folder)
@@ -226,12 +224,12 @@ def test_a_type_checker_reads_the_installed_types(installed: Path, tmp_path: Pat
     assert "Any" not in shown[1]
 
 
-# --- what runs from the repository's top ----------------------------------------------------------
+# --- calls from the top folder of the repository --------------------------------------------------
 
 
 @pytest.fixture(params=["check a log", "check a submission", "score", "run"])
 def words(request: pytest.FixtureRequest, tmp_path: Path, log: Path) -> list[str]:
-    """A command's arguments."""
+    """The arguments of a command."""
     report = ["--format", "json", "--output", str(tmp_path / "report.json")]
     if request.param == "check a log":
         return ["check", str(log), "--round", "6.1", *report]
@@ -243,7 +241,7 @@ def words(request: pytest.FixtureRequest, tmp_path: Path, log: Path) -> list[str
 
 
 def imported(*arguments: str) -> list[str]:
-    """Every module that a call of podium from the repository's top imports."""
+    """Every module that a call from the top folder of the repository imports."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "podium", *arguments],
         capture_output=True,
@@ -254,13 +252,13 @@ def imported(*arguments: str) -> list[str]:
     return [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
 
 
-def test_no_folder_at_the_top_is_imported_by_its_own_name(words: list[str]) -> None:
+def test_no_top_folder_is_imported_under_its_own_name(words: list[str]) -> None:
     names = imported(*words)
     assert "podium.compliance.cli.entry" in names
     assert [name for name in names if name.partition(".")[0] in PACKAGES] == []
 
 
-def test_no_folder_at_the_top_is_on_the_path_of_an_editable_install() -> None:
+def test_the_top_folder_is_not_on_the_path_of_an_editable_install() -> None:
     code = "import json, sys; print(json.dumps(sys.path))"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -268,20 +266,20 @@ def test_no_folder_at_the_top_is_on_the_path_of_an_editable_install() -> None:
         text=True,
         check=True,
         cwd=ROOT / "docs",
-        # Who runs the tests may have named folders himself
+        # The user may have set PYTHONPATH
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
     assert str(ROOT) not in json.loads(done.stdout)
 
 
-# --- the plug-in to copy --------------------------------------------------------------------------
+# --- the example plug-in --------------------------------------------------------------------------
 
 PLUGIN = ROOT / "docs" / "examples" / "plugin"
 
 
 @pytest.fixture(scope="session")
 def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the plug-in of the documentation, installed from its wheel."""
+    """A folder with the example plug-in of the documentation, installed from its wheel."""
     out, target = tmp_path_factory.mktemp("plugin"), tmp_path_factory.mktemp("target")
     hatch(PLUGIN, out, "wheel")
     (wheel,) = out.glob("*.whl")
@@ -291,7 +289,7 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_plugin(installed: Path, plugged: Path, cwd: Path, *words: object, status: int = 0) -> str:
-    """What the installed podium prints where the plug-in is on the path."""
+    """The output of the installed podium with the plug-in on the path."""
     code = (
         f"import sys; sys.path.append({str(plugged)!r}); "
         "from podium.compliance.cli.entry import run; "
@@ -300,12 +298,12 @@ def with_plugin(installed: Path, plugged: Path, cwd: Path, *words: object, statu
     return python(installed, "-c", code, cwd=cwd, status=status).stdout
 
 
-def test_the_plugin_to_copy_works_once_it_is_installed(
+def test_the_example_plugin_works_when_installed(
     installed: Path, plugged: Path, tmp_path: Path
 ) -> None:
     listed = json.loads(with_plugin(installed, plugged, tmp_path, "plugins", "--format", "json"))
-    (told,) = listed["plugins"]
-    assert (told["name"], told["distribution"], told["version"], told["state"]) == (
+    (reported,) = listed["plugins"]
+    assert (reported["name"], reported["distribution"], reported["version"], reported["state"]) == (
         "handbook",
         "podium-handbook",
         "1.0",
@@ -323,7 +321,7 @@ def test_the_plugin_to_copy_works_once_it_is_installed(
 
 
 @pytest.mark.long
-def test_the_plugin_to_copy_passes_its_own_tests(plugged: Path, tmp_path: Path) -> None:
+def test_the_example_plugin_passes_its_own_tests(plugged: Path, tmp_path: Path) -> None:
     code = f"import sys; sys.path.append({str(plugged)!r}); import pytest; sys.exit(pytest.main())"
     words = f"pytest.main(['-q', '-p', 'no:cacheprovider', {str(PLUGIN / 'tests')!r}])"
     python(sys.executable, "-c", code.replace("pytest.main()", words), cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""How much of the long suite is tried: a choice that fits into an hour, or all of it."""
+"""The size of the long suite: a selection that fits into an hour, or everything."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ T = TypeVar("T")
 
 
 def usually(chosen: T, everything: T) -> T:
-    """What is tried each time, or with PODIUM_THOROUGH set everything."""
+    """The usual selection, or everything if PODIUM_THOROUGH is set."""
     return everything if os.environ.get("PODIUM_THOROUGH") else chosen

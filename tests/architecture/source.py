@@ -1,4 +1,4 @@
-"""The project's source files, parsed: what the tests of its architecture look at."""
+"""The parsed source files of the project, for the tests of its architecture."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from tests.locations import ROOT
 
 PACKAGES = ("logging_spec", "rules", "compliance", "reference_runs")
-"""The folders at the repository's top, each a common name of modules and folders elsewhere."""
+"""The packages. Each is a folder at the top of the repository."""
 
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module; `own` is the module of the project that it resolves to, if it is one.
+    """One imported module.
 
-    `deferred` says that it happens only when a function is called.
+    `own` names the project's module, or is empty. A `deferred` import is inside a function.
     """
 
     module: str
@@ -30,7 +30,7 @@ class Import:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """One source file, parsed."""
+    """A parsed source file."""
 
     path: Path
     tree: ast.Module
@@ -38,23 +38,23 @@ class Module:
 
     @property
     def name(self) -> str:
-        """Its path below the root."""
+        """Path relative to the root of the repository."""
         return self.path.relative_to(ROOT).as_posix()
 
     @property
     def dotted(self) -> str:
-        """The name that it is imported by."""
+        """Name in import statements."""
         parts = self.path.relative_to(ROOT).with_suffix("").parts
         return ".".join(("podium", *(part for part in parts if part != "__init__")))
 
     @property
     def package(self) -> str:
-        """Which of the four packages it belongs to."""
+        """Package that contains the file."""
         return self.path.relative_to(ROOT).parts[0]
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """Every import, whether at the top, in a function or for types only."""
+        """All imports: at the top, in functions and for types only."""
         deferred = {
             id(child)
             for node in ast.walk(self.tree)
@@ -92,7 +92,7 @@ class Module:
 
 
 def parse(path: Path) -> Module:
-    """A source file."""
+    """Parse a source file."""
     text = path.read_text(encoding="utf-8")
     return Module(path, ast.parse(text), text.count("\n"))
 
@@ -107,7 +107,7 @@ def modules() -> tuple[Module, ...]:
 
 @cache
 def by_name() -> dict[str, Module]:
-    """Every module by the name that it is imported by."""
+    """All modules, by their import name."""
     return {module.dotted: module for module in modules()}
 
 
@@ -117,5 +117,5 @@ def of(*packages: str) -> list[Module]:
 
 
 def top(name: str) -> str:
-    """The distribution's package, or which of podium's four packages a module belongs to."""
+    """The top-level package of a module; for podium's modules, one of the four packages."""
     return name.removeprefix("podium.").partition(".")[0]

@@ -1,4 +1,4 @@
-"""Imports in functions: only where start-up needs them, all listed in pyproject.toml."""
+"""Imports in functions are listed in pyproject.toml, with their reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.locations import ROOT
 LISTED: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
     "tool"
 ]["podium"]["deferred-imports"]
-"""Why a module, or those in a folder, import in functions."""
+"""The reason for the deferred imports of a module or folder."""
 
 
 def _deferring() -> set[str]:
@@ -21,13 +21,13 @@ def test_an_import_in_a_function_is_listed_with_its_reason() -> None:
     assert {name for name in _deferring() if not name.startswith(tuple(LISTED))} == set()
 
 
-def test_the_list_names_no_module_that_imports_at_its_top_only() -> None:
+def test_every_listed_entry_has_a_deferred_import() -> None:
     deferring = _deferring()
     assert [each for each in LISTED if not any(n.startswith(each) for n in deferring)] == []
 
 
-def test_an_import_in_a_function_is_not_at_the_top_as_well() -> None:
-    """What is loaded anyway is not deferred: the function would only look as if it were."""
+def test_a_deferred_import_is_not_repeated_at_the_top_of_the_module() -> None:
+    """An import at the top loads the module at once, so the other import defers nothing."""
     twice = {
         f"{module.name}:{each.line} {each.own}"
         for module in modules()

@@ -1,4 +1,4 @@
-"""No import runs up, and none runs in a circle: those in functions and for types included."""
+"""Modules import lower layers only, without cycles. Deferred and typing imports count."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ LAYERS = {
         *("cli.compat", "cli.service", "cli"),
     ),
 }
-"""The folders and modules of a package, lowest first: each imports those before it.
+"""The folders and modules of a package, lowest first. A module imports only those before it.
 
-A folder stands for what is in it, except for its folders that are listed themselves.
+A folder means all its modules, except those in subfolders with their own entry.
 """
 
 PACKAGE_ORDER = {
@@ -52,20 +52,20 @@ PACKAGE_ORDER = {
     "compliance": ("logging_spec", "rules"),
     "reference_runs": ("logging_spec", "rules"),
 }
-"""Which packages each may import. One command starts the trainers: see below."""
+"""The packages that a package may import. `STARTS_TRAINERS` is an exception."""
 
 STARTS_TRAINERS = "podium.compliance.cli."
 
 
 def _layer(package: str, name: str) -> str:
-    """The listed folder or module that a module belongs to; "" for the package itself."""
+    """The entry of `LAYERS` for a module; "" for the package itself."""
     parts = name.split(".")[2:]
     prefixes = (".".join(parts[:depth]) for depth in range(len(parts), 0, -1))
     return next((each for each in prefixes if each in LAYERS[package]), ".".join(parts))
 
 
 @pytest.mark.parametrize("package", PACKAGE_ORDER)
-def test_packages_import_those_below_only(package: str) -> None:
+def test_a_package_imports_lower_packages_only(package: str) -> None:
     allowed = {package, *PACKAGE_ORDER[package]}
     wrong = [
         f"{module.name}:{each.line} imports {each.own}"
@@ -82,13 +82,13 @@ def test_packages_import_those_below_only(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", LAYERS)
-def test_every_folder_has_its_layer(package: str) -> None:
+def test_every_folder_and_module_has_a_layer(package: str) -> None:
     found = {_layer(package, module.dotted) for module in of(package)} - {""}
     assert found == set(LAYERS[package])
 
 
 @pytest.mark.parametrize("package", LAYERS)
-def test_no_import_runs_up(package: str) -> None:
+def test_a_module_does_not_import_a_higher_layer(package: str) -> None:
     order = LAYERS[package]
     wrong = [
         f"{module.name}:{each.line} imports {each.own}"
@@ -101,7 +101,7 @@ def test_no_import_runs_up(package: str) -> None:
     assert wrong == []
 
 
-def test_imports_run_in_no_circle() -> None:
+def test_imports_have_no_cycle() -> None:
     graph = {
         module.dotted: {each.own for each in module.imports if each.own} - {module.dotted}
         for module in modules()
@@ -110,7 +110,7 @@ def test_imports_run_in_no_circle() -> None:
 
 
 def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """What is left once modules go that import none left, and then those that none left imports."""
+    """The modules that remain after leaves and roots are removed repeatedly."""
     left = {name: set(targets) for name, targets in graph.items()}
     while leaves := {name for name, targets in left.items() if not targets}:
         left = {name: targets - leaves for name, targets in left.items() if name not in leaves}
@@ -122,17 +122,17 @@ def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
         left = {name: targets for name, targets in left.items() if name not in roots}
 
 
-def test_circles_are_found() -> None:
+def test_a_cycle_is_detected() -> None:
     assert _circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert _circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
 NAME = re.compile(rf"podium\.({'|'.join(PACKAGES)})(\.\w*)*")
-"""A text that `import_module` would take for one of the project's modules, or the begin of one."""
+"""A string that could be an argument of `import_module`: a module name or the start of one."""
 
 
 def _named_elsewhere(module: Module) -> list[str]:
-    """Modules that a text of a source file names, but for those in the file's own folder."""
+    """The module names in strings of a source file, except for modules of its folder."""
     own = ".".join(("podium", *module.path.relative_to(ROOT).parent.parts))
     return [
         node.value
@@ -142,7 +142,7 @@ def _named_elsewhere(module: Module) -> list[str]:
     ]
 
 
-def test_no_text_names_a_module_of_another_folder() -> None:
-    """What is named in a text is imported unseen by the tests above."""
+def test_no_string_names_a_module_of_another_folder() -> None:
+    """An import by such a string would escape the tests above."""
     found = {module.name: _named_elsewhere(module) for module in modules()}
     assert {name: texts for name, texts in found.items() if texts} == {}

@@ -1,4 +1,4 @@
-"""What comes from outside is decoded behind the limits, and nowhere else."""
+"""Input from outside is decoded only by functions that enforce limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEHIND_THE_LIMITS = {
 
 
 def calls(module: Module) -> set[str]:
-    """Decoders that a module names, as `json.loads`."""
+    """The decoders that a module uses, such as `json.loads`."""
     return {
         text
         for node in ast.walk(module.tree)
@@ -32,7 +32,7 @@ def calls(module: Module) -> set[str]:
     }
 
 
-def test_only_the_limits_decode_what_comes_from_outside() -> None:
+def test_only_the_listed_modules_use_a_decoder() -> None:
     found = {
         module.name for module in modules() if module.package != "reference_runs" and calls(module)
     }

@@ -1,4 +1,4 @@
-"""Few lines ask which profile is active: rules say what they weigh, quirks have names."""
+"""Code that depends on the profile is rare, and each such file is listed with a reason."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ REASONS = {
     "rules/fixed/fixed_rule.py": "the weight of a rule in each profile",
     "rules/hindsight.py": "old rounds are judged again by today's verifier",
 }
-"""Which files compare the profile, and why they do."""
+"""The files that compare the profile, with the reason."""
 
 
 def _asks(module: Module) -> int:
-    """How many comparisons with a profile a file has."""
+    """Count the comparisons with a profile in a file."""
     return sum(
         any(ast.unparse(each).startswith("Profile.") for each in node.comparators)
         for node in ast.walk(module.tree)
@@ -45,7 +45,7 @@ def _asks(module: Module) -> int:
     )
 
 
-def test_every_question_for_the_profile_has_its_reason() -> None:
+def test_every_comparison_with_a_profile_has_a_reason() -> None:
     asking = Counter({module.name: _asks(module) for module in of("compliance", "rules")})
     assert {name for name, count in asking.items() if count} == REASONS.keys()
     assert asking.total() < MOST

@@ -1,4 +1,4 @@
-"""What no module does, and how large modules and functions are."""
+"""Forbidden constructs, and limits on the size of functions, files and folders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.architecture.source import Module, by_name, modules, of
 from tests.locations import ROOT
 
-# --- what no module does ---
+# --- forbidden constructs ---
 
 FORBIDDEN = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
 
@@ -24,7 +24,7 @@ def calls(module: Module) -> Iterator[tuple[str, ast.Call]]:
 
 
 @pytest.mark.parametrize("name", sorted(FORBIDDEN))
-def test_nothing_is_evaluated_at_run_time(name: str) -> None:
+def test_no_module_calls_a_forbidden_builtin(name: str) -> None:
     found = [
         f"{m.name}:{node.lineno}" for m in modules() for called, node in calls(m) if called == name
     ]
@@ -38,7 +38,7 @@ PRINTERS = (
 """Modules that may write to the terminal."""
 
 
-def test_only_the_edge_writes_to_the_terminal() -> None:
+def test_only_listed_modules_write_to_the_terminal() -> None:
     found = {
         module.name
         for module in modules()
@@ -49,7 +49,7 @@ def test_only_the_edge_writes_to_the_terminal() -> None:
     assert {name for name in found if not name.startswith(PRINTERS)} == set()
 
 
-def test_no_except_is_bare() -> None:
+def test_no_except_clause_catches_everything() -> None:
     found = [
         f"{module.name}:{node.lineno}"
         for module in modules()
@@ -60,7 +60,7 @@ def test_no_except_is_bare() -> None:
     assert found == []
 
 
-def test_every_module_opens_with_a_sentence() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [m.name for m in modules() if m.tree.body and not ast.get_docstring(m.tree)]
     assert silent == []
 
@@ -68,20 +68,20 @@ def test_every_module_opens_with_a_sentence() -> None:
 # --- calls ---
 
 MOST_UNPACKED = 3
-"""Parameters up to which a function may be called with the parts of a tuple."""
+"""The most parameters of a function that may be called with an unpacked tuple."""
 
 
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """How many parameters a caller may fill; 0 where the function takes any number."""
+    """The number of parameters of a function; 0 if it accepts any number of arguments."""
     if node.args.vararg is not None:
         return 0
     return len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
 
 
 def _own(module: Module) -> dict[str, int]:
-    """What a module defines that can be called, with the number of its parameters.
+    """The callables that a module defines, with the number of their parameters.
 
-    A class counts as one with many: its fields are its parameters.
+    A class counts as a callable with many parameters, because its fields are parameters.
     """
     found: dict[str, int] = {}
     for node in module.tree.body:
@@ -97,7 +97,7 @@ def _own(module: Module) -> dict[str, int]:
 
 
 def _callable_in(module: Module) -> dict[str, int]:
-    """What a module defines, or imports from the project, that can be called."""
+    """The callables that a module defines or imports from the project."""
     found = _own(module)
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "") in by_name():
@@ -118,34 +118,34 @@ def _unpacking(module: Module) -> list[str]:
 
 
 def test_no_call_unpacks_a_tuple_into_many_parameters() -> None:
-    """A position does not say what an argument means: such calls have keywords."""
+    """Such calls use keywords, because a position does not say what an argument means."""
     assert [call for module in of("compliance") for call in _unpacking(module)] == []
 
 
-def test_unpacked_tuples_are_found() -> None:
+def test_a_call_that_unpacks_a_tuple_is_detected() -> None:
     text = "class A: ...\ndef f(a, b, c, d): ...\ndef g(*a): ...\nA(*x)\nf(*x)\ng(*x)\nf(a=1)"
     module = Module(ROOT / "compliance/made.py", ast.parse(text), lines=7)
     assert [each.partition(" ")[2] for each in _unpacking(module)] == ["A(*x)", "f(*x)"]
 
 
-# --- sizes: figures of the project's own, aimed at what admired checkers have ---
+# --- sizes: limits of this project, similar to those of other checkers ---
 
 LONGEST_FUNCTION, MEDIAN_FUNCTION, LONGEST_FILE = 45, 8, 350
 MOST_PARAMETERS = 8
-"""Parameters by position: keywords are named where they are given."""
+"""The most positional parameters. Keyword-only parameters do not count."""
 
 MOST_FOLDERS = 12
-"""Folders side by side in a folder: a reader sees at once which one to open.
+"""The most subfolders of a folder, so that a reader sees at once which folder to open.
 
-The number of files has no limit. Such a limit made people cut modules, or make folders, that have
-no other reason.
+The number of files has no limit. Such a limit led to modules and folders that had no other
+purpose.
 """
 
 COMMANDS = "compliance/cli/"
-"""A command's declaration has a parameter for each option; its helpers get them by their names."""
+"""A command has a parameter for each option, so the limit does not apply to commands."""
 
 TABLE_FOLDERS = ("reference_runs", "reference_runs/benchmarks")
-"""Folders with a folder for each benchmark, and for each part of a trainer."""
+"""Folders with a subfolder for each benchmark or each part of a trainer."""
 
 
 def functions() -> Iterator[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -156,7 +156,7 @@ def functions() -> Iterator[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """The lines of the body: a command's declaration has a parameter for each option."""
+    """The number of lines of the body. The signature does not count: it is long for commands."""
     return (node.end_lineno or 0) - node.body[0].lineno + 1
 
 
@@ -173,7 +173,7 @@ def test_most_functions_are_short() -> None:
     assert statistics.median(_length(node) for _, node in functions()) <= MEDIAN_FUNCTION
 
 
-def test_no_function_has_many_parameters_but_commands() -> None:
+def test_only_commands_have_many_parameters() -> None:
     many = [
         f"{module.name}:{node.lineno} {node.name}"
         for module, node in functions()
@@ -184,7 +184,7 @@ def test_no_function_has_many_parameters_but_commands() -> None:
 
 
 def _literal_share(module: Module) -> float:
-    """The part of a file's lines that are constants of the module: tables, not code."""
+    """The share of lines that define constants. A high share means a table."""
     literal = sum(
         (node.end_lineno or 0) - node.lineno + 1
         for node in module.tree.body
@@ -193,7 +193,7 @@ def _literal_share(module: Module) -> float:
     return literal / max(module.lines, 1)
 
 
-def test_no_file_is_long_but_for_tables() -> None:
+def test_only_tables_are_long_files() -> None:
     long = [
         (module.name, module.lines)
         for module in modules()
@@ -202,7 +202,7 @@ def test_no_file_is_long_but_for_tables() -> None:
     assert long == []
 
 
-def test_no_folder_holds_many_folders_but_tables() -> None:
+def test_only_table_folders_have_many_subfolders() -> None:
     folders = {module.path.parent.relative_to(ROOT) for module in modules()}
     counts = Counter(folder.parent.as_posix() for folder in folders if folder.parent.name)
     full = {
@@ -213,7 +213,7 @@ def test_no_folder_holds_many_folders_but_tables() -> None:
     assert full == {}
 
 
-def test_every_folder_says_what_is_in_it() -> None:
+def test_every_folder_has_an_init_module() -> None:
     bare = [
         path.relative_to(ROOT).as_posix()
         for path in {module.path.parent for module in modules()}

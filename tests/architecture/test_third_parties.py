@@ -1,4 +1,4 @@
-"""Which libraries each package may use, and where."""
+"""The libraries that each package may import, and where."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALLOWED = {
         *("h5py", "pyarrow", "tokenizers"),
     },
 }
-"""What each package may import beside podium itself and the standard library."""
+"""The libraries that a package may import in addition to podium and the standard library."""
 
 ONLY_IN = {
     "typer": ("compliance/cli/entry.py", "compliance/cli/"),
@@ -46,11 +46,11 @@ ONLY_IN = {
     "detect_secrets": ("compliance/judging/repository/secret",),
     "ahocorasick_rs": ("logging_spec/reader/words.py",),
 }
-"""Libraries that one corner of a package uses."""
+"""The only modules or folders that may import a library."""
 
 
 def third_parties(module: Module) -> list[Import]:
-    """The imports of what is neither podium nor the standard library."""
+    """The imports of third-party libraries."""
     return [
         each
         for each in module.imports
@@ -59,7 +59,7 @@ def third_parties(module: Module) -> list[Import]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_imports_the_libraries_it_may(package: str) -> None:
+def test_a_package_imports_allowed_libraries_only(package: str) -> None:
     wrong = [
         f"{module.name}:{each.line} imports {each.module}"
         for module in of(package)
@@ -70,7 +70,7 @@ def test_a_package_imports_the_libraries_it_may(package: str) -> None:
 
 
 @pytest.mark.parametrize("name", ONLY_IN)
-def test_some_libraries_are_used_in_one_place_only(name: str) -> None:
+def test_a_restricted_library_is_imported_in_listed_places_only(name: str) -> None:
     users = {
         module.name
         for module in modules()
@@ -86,10 +86,10 @@ DISTRIBUTIONS = {
     "detect_secrets": "detect-secrets",
     "PIL": "pillow",
 }
-"""Distributions that bring a package of another name."""
+"""Packages whose distribution has another name."""
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_every_imported_library_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     texts = [*project["dependencies"]]
@@ -104,7 +104,7 @@ def test_what_is_imported_is_declared() -> None:
     assert {DISTRIBUTIONS.get(name, name) for name in used} - declared == set()
 
 
-def test_the_rules_do_not_read_files_but_their_own_data() -> None:
+def test_the_rules_do_not_call_open_or_path() -> None:
     wrong = [
         f"{module.name}:{node.lineno}"
         for module in of("rules")
@@ -114,7 +114,7 @@ def test_the_rules_do_not_read_files_but_their_own_data() -> None:
     assert wrong == []
 
 
-def test_only_tests_import_the_incumbent() -> None:
+def test_only_tests_import_the_official_checker() -> None:
     wrong = [
         path.relative_to(ROOT).as_posix()
         for folder in ("docs", *PACKAGES)
@@ -140,7 +140,7 @@ def test_benchmark_tables_and_checks_do_not_import_rounds() -> None:
 
 
 @pytest.mark.parametrize("usage", ["training", "hpc"])
-def test_a_round_imports_no_round_but_its_predecessor(usage: str) -> None:
+def test_a_round_may_import_only_the_previous_round(usage: str) -> None:
     names = sorted(path.stem for path in (ROOT / "rules" / usage).glob("v*.py"))
     for module in of("rules"):
         if module.path.parent.name == usage and module.path.stem in names:

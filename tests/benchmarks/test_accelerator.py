@@ -1,4 +1,4 @@
-"""The benchmark of GPUs builds each of its models, so that it works on the next GPU."""
+"""The GPU benchmark builds each of its models, so that it works when a GPU is available."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_every_model_is_built_at_reference_scale(accelerator: Any) -> None:
     for name, case in accelerator.CASES.items():
         setting = Setting(scale="reference", precision="bf16", device="cpu")
         task = accelerator.opened(name, case, setting, Ranks(torch.device("cpu")))
-        # A detector is small, and loads its backbone unless it is on the meta device
+        # A detector is small, and its code to load a backbone does not run on the meta device
         with torch.device("cpu" if name in accelerator.DETECTORS else "meta"):
             assert sum(weight.numel() for weight in task.build().parameters()) > 1e5, name
         assert getattr(task, "start_weights", lambda: None)() is None
 
 
-def test_no_base_is_generated_for_a_model_that_starts_from_one(
+def test_the_model_is_built_without_generating_base_weights(
     accelerator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def generate(_: Any) -> Any:
@@ -51,7 +51,7 @@ def test_no_base_is_generated_for_a_model_that_starts_from_one(
     assert sum(weight.numel() for weight in task.build().parameters()) > 4096
 
 
-def test_flop_of_recurrent_layers_do_not_depend_on_packing(accelerator: Any) -> None:
+def test_the_flop_count_of_a_recurrent_layer_does_not_depend_on_packing(accelerator: Any) -> None:
     weights = [(16, 8), (16, 4), (16,), (16,)]
     padded = accelerator.recurrent_flops((5, 3, 8), weights)
     assert padded == accelerator.recurrent_flops((15, 8), weights) == 2 * 15 * 16 * (8 + 4)

@@ -1,4 +1,4 @@
-"""The benchmark of `podium review code` makes rounds that a review can read."""
+"""The benchmark of `podium review code` generates rounds and measures their review."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from benchmarks import code_review
 
 
-def test_a_small_round_is_made_and_measured(
+def test_a_small_round_is_generated_and_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sizes = {"SUBMITTERS": 5, "OWN_FILES": 4, "LIBRARY_FILES": 30, "LIBRARIES": 2}
@@ -16,7 +16,7 @@ def test_a_small_round_is_made_and_measured(
         monkeypatch.setattr(code_review, name, value)
     for name in ("5.0", "5.1"):
         code_review.Maker().round(tmp_path, name)
-    # A loaded machine may be slow; what is measured is printed all the same
+    # The measurement is printed even if a busy machine misses the goal
     code_review.measure(tmp_path)
     out = capsys.readouterr().out
     assert "compared with round 5.0" in out

@@ -1,4 +1,4 @@
-"""`benchmarks/compare_reports.py`: only what is renamed may differ between two reports."""
+"""`benchmarks/compare_reports.py` accepts listed renames and reports any other difference."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def put(folder: Path, report: Any, name: str = "report.json") -> Path:
 
 
 def changed(**edits: Any) -> dict[str, Any]:
-    """The report with other members: `findings_0_cites="text"` edits the first finding."""
+    """The report with changed values: `findings_0_cites="text"` edits the first finding."""
     report = deepcopy(REPORT)
     for name, value in edits.items():
         *steps, last = [int(part) if part.isdigit() else part for part in name.split("_")]
@@ -79,12 +79,12 @@ def as_renamed() -> dict[str, Any]:
     return report
 
 
-def test_what_is_renamed_does_not_differ(tmp_path: Path, renames: Path) -> None:
+def test_a_listed_rename_is_not_a_difference(tmp_path: Path, renames: Path) -> None:
     old, new = put(tmp_path / "old", REPORT), put(tmp_path / "new", as_renamed())
     assert compare(old, new, "--renames", renames) == (0, ["1 reports compared, 0 differ"])
 
 
-def test_without_the_table_it_does(tmp_path: Path) -> None:
+def test_a_rename_that_is_not_listed_is_a_difference(tmp_path: Path) -> None:
     old, new = put(tmp_path / "old", REPORT), put(tmp_path / "new", as_renamed())
     (tmp_path / "none.toml").write_text("")
     status, lines = compare(old, new, "--renames", tmp_path / "none.toml")
@@ -135,7 +135,7 @@ def test_two_files_are_compared(tmp_path: Path, renames: Path) -> None:
 
 
 @pytest.mark.parametrize(("place", "shown"), [("old", "only before"), ("new", "only after")])
-def test_a_report_of_one_side_differs(tmp_path: Path, place: str, shown: str) -> None:
+def test_a_report_without_a_counterpart_differs(tmp_path: Path, place: str, shown: str) -> None:
     old, new = put(tmp_path / "old", REPORT), put(tmp_path / "new", REPORT)
     put(tmp_path / place, REPORT, "more.json")
     assert compare(old, new) == (1, [f"more.json: {shown}", "2 reports compared, 1 differ"])
@@ -149,19 +149,19 @@ def test_a_report_that_is_not_json_differs(tmp_path: Path) -> None:
     assert "not valid JSON" in lines[0]
 
 
-def test_nothing_to_compare_is_no_success(tmp_path: Path) -> None:
+def test_folders_without_reports_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     assert compare(tmp_path / "old", tmp_path / "old")[0] == 1
 
 
 @pytest.mark.parametrize("text", ["ids = [", "[[texts]]\nbefore = '('\nafter = ''"])
-def test_a_bad_table_is_named(tmp_path: Path, text: str) -> None:
+def test_an_invalid_table_of_renames_is_a_usage_error(tmp_path: Path, text: str) -> None:
     old = put(tmp_path / "old", REPORT)
     (tmp_path / "bad.toml").write_text(text)
     assert compare(old, old, "--renames", tmp_path / "bad.toml") == (2, [])
 
 
-def test_the_table_beside_the_script_can_be_read(tmp_path: Path) -> None:
+def test_the_default_table_next_to_the_script_is_applied(tmp_path: Path) -> None:
     old = put(tmp_path / "old", changed(findings_0_id="pairing.left-open"))
     new = put(tmp_path / "new", changed(findings_0_id="pairing.unclosed-interval"))
     assert compare(old, new)[0] == 0

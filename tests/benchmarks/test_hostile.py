@@ -1,4 +1,4 @@
-"""`benchmarks/hostile.py` notices what it looks for: faults, hangs, processes that die or grow."""
+"""`benchmarks/hostile.py` detects errors, hangs, ended processes and high memory use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="it forks, and looks 
 
 @pytest.fixture
 def hostile(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The script as a module, whose inputs misbehave at some numbers."""
+    """The script as a module."""
     spec = importlib.util.spec_from_file_location("hostile", ROOT / "benchmarks/hostile.py")
     assert spec
     assert spec.loader
@@ -34,7 +34,7 @@ def misbehaving(hostile: Any, hangs: bool) -> Any:
             time.sleep(600)
         if number == 5:
             os._exit(1)
-        # A fork begins with the memory that the tests before have taken
+        # A forked process starts with the memory that earlier tests have allocated
         before = hostile.peak()
         large = bytearray(300 << 20) if number == 7 else b""
         seconds, megabytes = (6.0 if number == 9 else 0.1), hostile.peak() - before
@@ -47,10 +47,10 @@ def misbehaving(hostile: Any, hangs: bool) -> Any:
 
 @linux
 @pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_each_fault_costs_one_input_and_is_counted(
+def test_an_error_in_one_input_is_counted_and_does_not_stop_the_others(
     hangs: bool, hostile: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # On a busy machine all takes seconds, and only a hang is to take longer than this
+    # On a busy machine an input can need seconds; only a hang may exceed this limit
     monkeypatch.setattr(hostile, "PATIENCE", 15.0)
     monkeypatch.setattr(hostile, "MEGABYTES", 200)
     monkeypatch.setattr(hostile, "CHUNK", 8)
@@ -70,7 +70,7 @@ def test_each_fault_costs_one_input_and_is_counted(
 
 
 @linux
-def test_nothing_is_begun_after_its_time(
+def test_no_input_is_started_after_the_deadline(
     hostile: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     tally = hostile.run(16, 1, 2, tmp_path, time.monotonic() - 1)

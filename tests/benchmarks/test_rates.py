@@ -1,4 +1,4 @@
-"""`benchmarks/rates.py`: on how many results and submissions each rule fires."""
+"""`benchmarks/rates.py` counts the results and submissions on which each rule fires."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCRIPT = ROOT / "benchmarks" / "rates.py"
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the script makes of two submissions of 5.0, closed and open, and one of 4.1."""
+    """The rates for two submissions of 5.0, closed and open, and one of 4.1."""
     corpus = tmp_path_factory.mktemp("corpus")
     first = good(corpus / "training_results_v5.0", "training", "5.0", "llama31_405b")
     for number in (0, 1):
@@ -41,30 +41,30 @@ def test_several_findings_of_one_result_count_once(measured: Any) -> None:
     assert measured["submissions"]["system.empty-field"] == [1, 3]
 
 
-def test_a_rule_is_about_its_round_division_and_benchmark(measured: Any) -> None:
+def test_a_rule_is_counted_only_where_it_applies(measured: Any) -> None:
     results = measured["results"]
     assert results["common.run_stop"] == [0, 3]
     assert results["closed.llama31_405b.opt_name"] == [0, 1]
     assert results["open.llama31_405b.opt_name"] == [0, 1]
     assert results["closed.llama2_70b_lora.lora_rank"] == [0, 1]
-    # Closed runs only, and 4.1 has none of this benchmark
+    # The first rule applies to closed runs only, and the corpus has no run of gpt3
     assert results["evaluation.off-schedule"] == [0, 2]
     assert "closed.gpt3.opt_name" not in results
 
 
-def test_what_a_corpus_without_code_cannot_tell_is_left_out(measured: Any) -> None:
-    told = {*measured["results"], *measured["submissions"]}
-    assert not {"code.none", "repo.long-path", "seeds.source"} & told
+def test_rules_about_code_are_omitted_for_a_corpus_without_code(measured: Any) -> None:
+    reported = {*measured["results"], *measured["submissions"]}
+    assert not {"code.none", "repo.long-path", "seeds.source"} & reported
 
 
-def test_the_source_names_the_rounds(measured: Any) -> None:
+def test_the_source_field_describes_the_corpus(measured: Any) -> None:
     assert measured["source"] == (
         "3 results of 3 published submissions, from training 4.1 to 5.0, in the policy profile, "
         "including notes"
     )
 
 
-def test_every_rate_is_of_a_rule() -> None:
+def test_every_published_rate_belongs_to_a_rule() -> None:
     known = {
         rule.id
         for usage in USAGES
@@ -76,7 +76,7 @@ def test_every_rate_is_of_a_rule() -> None:
     assert all(0 <= fired <= judged and judged > 0 for fired, judged in found.values())
 
 
-def test_rates_are_shown_with_their_rules() -> None:
+def test_the_rate_of_a_rule_is_shown_with_the_rule() -> None:
     rules = find_round("training", "5.0")
     [rule] = find(rules, "run.late-start")
     rate = rates().of(rule.id)

@@ -1,4 +1,4 @@
-"""What users' CI runs: the script behind the action, and the files that name podium's commands."""
+"""The check script of the GitHub action, and the other CI files that call podium."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RESULT = "results/ex_n8/llama31_405b"
 
 
 class Job:
-    """One job of a CI system: its folder of temporary files, what it is given, how it ended."""
+    """A CI job with its temporary folder, summary and SARIF file."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -83,7 +83,7 @@ def test_a_good_submission_passes(job: Job, tree: Submission) -> None:
     assert json.loads(job.sarif.read_text())["version"] == "2.1.0"
 
 
-def test_an_error_fails_at_a_line_of_a_file_that_is_there(job: Job, tree: Submission) -> None:
+def test_an_error_is_annotated_in_an_existing_file(job: Job, tree: Submission) -> None:
     with_error(tree)
     job.summary.write_text("before\n")
     done = job.run(tree)
@@ -105,7 +105,7 @@ def test_an_error_fails_at_a_line_of_a_file_that_is_there(job: Job, tree: Submis
         ("never", with_error, Exit.CLEAN),
     ],
 )
-def test_what_fails_is_chosen(
+def test_fail_on_selects_the_severity_that_fails(
     job: Job, tree: Submission, fail_on: str, damage: Any, status: Exit
 ) -> None:
     damage(tree)
@@ -123,7 +123,7 @@ def test_what_fails_is_chosen(
         ({"PODIUM_FAIL_ON": "never", "PODIUM_PATH": "nowhere"}, "nowhere"),
     ],
 )
-def test_what_cannot_be_judged_fails_and_reports_nothing(
+def test_invalid_input_fails_without_a_report(
     job: Job, tree: Submission, given: dict[str, str], words: str
 ) -> None:
     done = job.run(tree, **given)
@@ -134,7 +134,7 @@ def test_what_cannot_be_judged_fails_and_reports_nothing(
     assert not (tree.root.parent / "evil").exists()
 
 
-def test_the_action_hands_on_each_input_by_a_variable_that_the_script_reads() -> None:
+def test_the_action_passes_inputs_in_variables_that_the_script_reads() -> None:
     steps = ACTION["runs"]["steps"]
     scripts = [step["run"] for step in steps if "run" in step]
     assert not any("inputs." in script for script in scripts), "an input could hold commands"
@@ -153,8 +153,8 @@ def _install_step() -> dict[str, Any]:
     return dict(step)
 
 
-def test_installing_runs_nothing_of_the_workspace(tmp_path: Path) -> None:
-    """Modules of its root have the names of those that are started, or that these import."""
+def test_installation_runs_no_code_of_the_workspace(tmp_path: Path) -> None:
+    """The workspace has modules with the names of modules that the installation imports."""
     step, workspace, temporary = _install_step(), tmp_path / "workspace", tmp_path / "temp"
     temporary.mkdir()
     (workspace / "pip").mkdir(parents=True)
@@ -170,7 +170,7 @@ def test_installing_runs_nothing_of_the_workspace(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        # The step names another folder, and must not need it
+        # The step sets another working directory, but must be safe without it
         cwd=workspace,
         env={
             **os.environ,
@@ -178,7 +178,7 @@ def test_installing_runs_nothing_of_the_workspace(tmp_path: Path) -> None:
             "PYTHONPATH": str(workspace),
             "RUNNER_TEMP": str(temporary),
             "GITHUB_ACTION_PATH": str(ROOT),
-            # Nothing is downloaded: the first package that the lock names is not found
+            # Nothing is downloaded: pip does not find the first package of the lock
             "PIP_NO_INDEX": "1",
             "PIP_NO_CACHE_DIR": "1",
         },
@@ -189,7 +189,7 @@ def test_installing_runs_nothing_of_the_workspace(tmp_path: Path) -> None:
     assert step["working-directory"] == "${{ runner.temp }}"
 
 
-def test_what_the_action_installs_is_locked() -> None:
+def test_the_action_installs_locked_packages_only() -> None:
     installs = [
         line for line in _install_step()["run"].splitlines() if line.strip().startswith("install ")
     ]
@@ -200,10 +200,10 @@ def test_what_the_action_installs_is_locked() -> None:
             assert (ROOT / name).is_file()
 
 
-def test_the_actions_steps_write_where_the_runner_reads(
+def test_the_action_writes_the_files_that_the_runner_reads(
     job: Job, tree: Submission, tmp_path: Path
 ) -> None:
-    """The last step as the runner calls it, with podium installed beside it."""
+    """The test runs the last step as the runner does, with podium already installed."""
     [check] = [step for step in ACTION["runs"]["steps"] if step.get("id") == "check"]
     temporary, output = tmp_path / "temp", tmp_path / "output"
     (temporary / "podium").mkdir(parents=True)
@@ -236,14 +236,14 @@ def test_the_actions_steps_write_where_the_runner_reads(
     assert job.summary.read_text()
 
 
-# --- other systems ---
+# --- other CI systems ---
 
 
 def words_of(line: str) -> list[str]:
     return line.split()[line.split().index("/tmp/podium/bin/podium") + 1 :]
 
 
-def test_gitlabs_job_has_commands_of_podium(
+def test_the_gitlab_job_runs_valid_podium_commands(
     tree: Submission, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = yaml.safe_load((ROOT / "docs/examples/gitlab-ci.yml").read_text())["podium"]
@@ -262,7 +262,7 @@ HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook["id"]))
-def test_a_hook_is_a_command_and_names_files_of_submissions(
+def test_a_pre_commit_hook_runs_a_valid_command_on_submission_files(
     hook: dict[str, Any], tree: Submission, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [
@@ -276,11 +276,11 @@ def test_a_hook_is_a_command_and_names_files_of_submissions(
     program, *words = hook["entry"].split()
     assert program == "podium"
     given = files if hook.get("pass_filenames", True) else []
-    # `fix` has something to do: the description has no last line end
+    # `fix` changes a file: the description has no newline at the end
     assert run([*words, *hook.get("args", []), *given]) == Exit.CLEAN
 
 
-def test_the_image_is_built_of_what_the_wheel_needs() -> None:
+def test_the_docker_context_has_the_files_that_the_wheel_needs() -> None:
     kept = {
         line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"
     }

@@ -1,4 +1,4 @@
-"""The container's steps, run without a container: what is copied suffices to build and to check."""
+"""The steps of the Dockerfile, run without a container."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.locations import ROOT
 
 
 def steps() -> list[tuple[str, str]]:
-    """Instructions and their words, lines that are continued joined."""
+    """The instructions and their arguments, with continued lines joined."""
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return [(line.split(" ", 1)[0], line.split(" ", 1)[1].strip()) for line in lines]
 
 
 def context(place: Path) -> Path:
-    """What .dockerignore lets through: all is ignored but for the lines that begin with `!`."""
+    """The build context: .dockerignore excludes all paths except those in lines with `!`."""
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     assert "*" in lines
     for name in (line[1:] for line in lines if line.startswith("!")):
@@ -38,7 +38,7 @@ def context(place: Path) -> Path:
     return place
 
 
-def test_it_ends_as_a_user_without_rights_that_calls_podium() -> None:
+def test_the_image_runs_podium_as_a_user_without_privileges() -> None:
     last = dict(steps())
     assert last["USER"].isdigit()
     assert last["USER"] != "0"
@@ -46,7 +46,7 @@ def test_it_ends_as_a_user_without_rights_that_calls_podium() -> None:
     assert not any("torch" in words for _, words in steps())
 
 
-def test_what_it_is_made_of_cannot_be_exchanged() -> None:
+def test_base_images_and_packages_are_pinned_by_hash() -> None:
     bases = [words for name, words in steps() if name == "FROM"]
     assert bases
     assert all(re.search(r"@sha256:[0-9a-f]{64}( AS \w+)?$", words) for words in bases)
@@ -56,7 +56,7 @@ def test_what_it_is_made_of_cannot_be_exchanged() -> None:
 
 
 @pytest.mark.long
-def test_its_steps_build_a_wheel_that_checks_a_log(tmp_path: Path) -> None:
+def test_the_steps_build_a_wheel_that_checks_a_log(tmp_path: Path) -> None:
     run = [words for name, words in steps() if name == "RUN"]
     assert "--require-hashes -r /source/requirements-build.lock" in run[0]
     assert re.match(r"python -m pip wheel .*--no-deps --wheel-dir /wheels /source ", run[1])
@@ -73,7 +73,7 @@ def test_its_steps_build_a_wheel_that_checks_a_log(tmp_path: Path) -> None:
         )
         return done.stdout
 
-    # Without isolation: what builds is here, and nothing is downloaded
+    # Without isolation, pip uses the installed build backend and downloads nothing
     python("-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", wheels, source)
     (wheel,) = wheels.glob("*.whl")
     site = tmp_path / "site"

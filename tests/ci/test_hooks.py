@@ -1,4 +1,4 @@
-"""The hooks, run by pre-commit in a repository of a submission, from a clone of podium."""
+"""The hooks, run by pre-commit from a clone of podium in the repository of a submission."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def committed(folder: Path) -> str:
-    """Commit everything; the commit."""
+    """Commit all files and return the commit."""
     git(folder, "init", "--quiet")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--allow-empty", "--message", "all")
@@ -42,17 +42,17 @@ def committed(folder: Path) -> str:
 
 
 class Hooks(NamedTuple):
-    """A repository of podium as users clone it, and where pre-commit keeps what it installs."""
+    """A repository of podium, as users clone it, and the cache folder of pre-commit."""
 
     podium: Path
     commit: str
     home: Path
 
     def run(self, tree: Submission, hook: str, *words: str) -> tuple[int, str]:
-        """Run a hook on all files of a submission; its exit status and what it prints."""
+        """Run a hook on all files of a submission and return its exit status and output."""
         given = {"id": hook, "args": [*words]} if words else {"id": hook}
         repository = {"repo": f"file://{self.podium}", "rev": self.commit, "hooks": [given]}
-        # As the round's repository has it: in a submission no name may begin with a dot
+        # The round's repository has this file: names in a submission may not begin with a dot
         root = tree.root.parent
         config = root / ".pre-commit-config.yaml"
         config.write_text(yaml.safe_dump({"repos": [repository]}))
@@ -63,14 +63,14 @@ class Hooks(NamedTuple):
             capture_output=True,
             text=True,
             check=False,
-            # Nothing is fetched: what podium needs is taken from where these tests run
+            # Nothing is downloaded: podium's dependencies come from the environment of the tests
             env={
                 **os.environ,
                 "PRE_COMMIT_HOME": str(self.home),
                 "PYTHONPATH": sysconfig.get_path("purelib"),
                 "PIP_NO_INDEX": "1",
                 "PIP_NO_DEPS": "1",
-                "PIP_NO_BUILD_ISOLATION": "0",  # pip's own way of saying: without
+                "PIP_NO_BUILD_ISOLATION": "0",  # for pip, 0 means without isolation
                 "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             },
         )
@@ -116,7 +116,7 @@ def with_junk(tree: Submission) -> None:
         ("podium-system-check", ("--round", "5.1"), with_a_wrong_status, "systems/ex_n8.json"),
     ],
 )
-def test_a_hook_passes_what_is_good_and_names_what_is_not(
+def test_a_hook_passes_a_good_file_and_reports_a_bad_file(
     hook: str,
     words: tuple[str, ...],
     harm: Callable[[Submission], None],
@@ -135,7 +135,7 @@ def test_a_hook_passes_what_is_good_and_names_what_is_not(
     assert "Traceback" not in output
 
 
-def test_what_the_fixing_hook_changes_is_shown_as_changed(hooks: Hooks, tree: Submission) -> None:
+def test_the_fix_hook_reports_that_it_modified_files(hooks: Hooks, tree: Submission) -> None:
     (tree.root.parent / "podium.toml").write_text('submitter = "Acme"\nround = "5.1"\n')
     hooks.run(tree, "podium-fix")
     with_junk(tree)

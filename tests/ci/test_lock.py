@@ -1,4 +1,4 @@
-"""What is installed with hashes, here and in users' CI, is what pyproject.toml asks for."""
+"""The lock files match the requirements in pyproject.toml and have hashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.locations import ROOT
 
 LINE = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^ ;\\]+)")
 BUILT_FOR_THE_MACHINE = {"torch"}
-"""Not locked: its builds for processors and for each accelerator are told apart by the index."""
+"""Not locked: the index selects its build for the CPU or for an accelerator."""
 
 
 def _asked(project: dict[str, dict[str, list[str]]], extra: str | None) -> Iterator[Requirement]:
@@ -29,7 +29,7 @@ def _asked(project: dict[str, dict[str, list[str]]], extra: str | None) -> Itera
 
 
 def _locked(name: str) -> dict[str, tuple[str, str]]:
-    """The versions that a lock has, each with the line that follows it."""
+    """The locked versions, each with the line that follows it."""
     lines = (ROOT / name).read_text().splitlines()
     return {
         canonicalize_name(match["name"]): (match["version"], lines[at + 1].strip())
@@ -44,11 +44,11 @@ LOCKS = {
     "requirements.lock": [None],
     "requirements-build.lock": [],
 }
-"""The locks, and of which of podium's requirements each is."""
+"""The lock files, with the extras whose requirements they contain."""
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_has_all_that_is_needed_with_hashes(name: str) -> None:
+def test_a_lock_has_every_requirement_with_a_hash(name: str) -> None:
     found = _locked(name)
     asked = [one for extra in LOCKS[name] for one in _asked(PYPROJECT["project"], extra)]
     if not asked:
@@ -63,7 +63,7 @@ def test_a_lock_has_all_that_is_needed_with_hashes(name: str) -> None:
     assert all(hashed.startswith("--hash=sha256:") for _, hashed in found.values())
 
 
-def test_the_locks_agree() -> None:
+def test_the_locks_have_the_same_versions() -> None:
     whole = _locked("requirements-dev.lock")
     for name in LOCKS:
         found = _locked(name)

@@ -1,4 +1,4 @@
-"""What a release demands of its commit, and the workflows that make one."""
+"""The requirements for the commit of a release, and the workflows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A clean commit with the script, a version and a change log that names it."""
+    """A clean commit with the script, a version and a changelog entry for it."""
     for name in (".ci/release.py", "compliance/version.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
@@ -38,7 +38,7 @@ def git(place: Path, *words: str) -> None:
 
 
 def refused(place: Path) -> str:
-    """What is printed where no release is made."""
+    """Run the script, which must fail, and return its standard error."""
     done = subprocess.run(
         [sys.executable, ".ci/release.py", "--output", str(place / "dist")],
         cwd=place,
@@ -58,13 +58,13 @@ def test_a_commit_without_the_versions_tag_is_not_released(repository: Path) -> 
     assert "the commit has no tag v1.2.3; it has v1.2.2" in refused(repository)
 
 
-def test_a_change_that_is_not_committed_is_not_released(repository: Path) -> None:
+def test_an_uncommitted_change_is_not_released(repository: Path) -> None:
     (repository / "more.py").touch()
     assert "changes that are not committed" in refused(repository)
 
 
 @pytest.mark.parametrize("heading", ["## Unreleased", "## 1.2.3", "## 1.2.30 - 2026-11-24"])
-def test_a_version_that_the_changelog_does_not_date_is_not_released(
+def test_a_version_without_a_dated_changelog_section_is_not_released(
     repository: Path, heading: str
 ) -> None:
     (repository / "CHANGELOG.md").write_text(f"# Changelog\n\n{heading}\n\n- Faster.\n")
@@ -73,13 +73,13 @@ def test_a_version_that_the_changelog_does_not_date_is_not_released(
     assert "CHANGELOG.md has no section `## 1.2.3 - YYYY-MM-DD`" in refused(repository)
 
 
-def test_a_commit_that_is_ready_is_built(repository: Path) -> None:
-    # Here there is nothing to build: that is what stops it, after all that is demanded
+def test_a_valid_commit_reaches_the_build(repository: Path) -> None:
+    # The repository has nothing to build, so the build fails after all checks have passed
     assert "-m build" in refused(repository)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_runs_what_the_makefile_has(path: Path) -> None:
+def test_a_workflow_calls_existing_make_targets(path: Path) -> None:
     jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
     made = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     called = {
@@ -97,11 +97,11 @@ def test_a_workflow_runs_what_the_makefile_has(path: Path) -> None:
 USERS = (*WORKFLOWS, ROOT / "action.yml", ROOT / "docs/ci.md")
 USES = re.compile(r"uses: (\S+)(.*)")
 OWN = "OWNER/podium@COMMIT"
-"""How the documentation names podium's own action."""
+"""The name of podium's action in the documentation."""
 
 
 @pytest.mark.parametrize("path", USERS, ids=lambda path: path.name)
-def test_actions_are_named_by_commits(path: Path) -> None:
+def test_actions_are_pinned_to_commits(path: Path) -> None:
     found = USES.findall(path.read_text(encoding="utf-8"))
     assert found
     for action, rest in found:
@@ -111,20 +111,20 @@ def test_actions_are_named_by_commits(path: Path) -> None:
         assert re.fullmatch(r"  # v\d+\.\d+\.\d+", rest), f"{action} has no version beside it"
 
 
-def test_an_action_has_one_commit() -> None:
+def test_an_action_is_pinned_to_the_same_commit_everywhere() -> None:
     texts = [path.read_text(encoding="utf-8") for path in USERS]
     found = {action for text in texts for action, _ in USES.findall(text)}
     assert len(found) == len({action.partition("@")[0] for action in found})
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_job_has_the_permissions_that_it_needs(path: Path) -> None:
+def test_a_job_has_minimal_write_permissions(path: Path) -> None:
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["permissions"] in ({}, {"contents": "read"})
     for name, job in workflow["jobs"].items():
         permissions = job.get("permissions", {})
         writing = {each for each, access in permissions.items() if access == "write"}
-        # Whoever changes the release's page signs nothing, and the other way round
+        # A job that edits the release page cannot sign, and a job that signs cannot edit the page
         assert writing in (set(), {"contents"}, {"id-token"}, {"id-token", "attestations"}), name
         for step in job["steps"]:
             if step.get("uses", "").startswith("actions/checkout@"):
@@ -133,13 +133,13 @@ def test_a_job_has_the_permissions_that_it_needs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_what_a_workflow_installs_is_locked(path: Path) -> None:
+def test_a_workflow_installs_locked_packages_only(path: Path) -> None:
     made = re.findall(r"run: (make .+)", path.read_text(encoding="utf-8"))
     assert made
     assert all("LOCKED=1" in line for line in made)
 
 
-def test_every_supported_python_is_tested_and_named() -> None:
+def test_every_supported_python_is_in_the_ci_matrix_and_the_release_script() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', text)
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]

@@ -1,4 +1,4 @@
-"""A review repository, clones of it, and a submission to be packed into one.
+"""A review repository, clones of it, and a submission to pack into a clone.
 
 review = Review.made(tmp_path)
 assert review.pack(review.clone()) == Exit.CLEAN   # a commit on the branch Acme-5.1
@@ -26,7 +26,7 @@ def git(place: Path, *words: str) -> str:
 
 
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let git know a name to commit by, and nothing of the machine's own settings."""
+    """Give git a committer name, and ignore the settings of the machine."""
     config = tmp_path / "gitconfig"
     config.write_text("[user]\n\tname = A Person\n\temail = person@example.com\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
@@ -54,7 +54,7 @@ class Review:
 
     @classmethod
     def made(cls, tmp_path: Path) -> Review:
-        """With the folder of another submitter in it."""
+        """Create a review repository that contains the folder of another submitter."""
         git(tmp_path, "init", "-q", "--bare", "-b", "main", "review.git")
         made = cls(tmp_path, Loose(tmp_path / "acme"))
         seed = made.clone("seed")

@@ -1,4 +1,4 @@
-"""The command `podium`, called in this process as a shell would call it."""
+"""Calls of the command `podium` in this process, as from a shell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.compliance.cli import entry as cli
 
 @dataclass(frozen=True)
 class Done:
-    """What a call printed, and its exit status."""
+    """The output of a call, and its exit status."""
 
     exit_code: int
     stdout: str
@@ -26,7 +26,7 @@ class Done:
 
 
 def podium(*arguments: object, columns: int = 80) -> Done:
-    """Call the command on a terminal of so many columns."""
+    """Call the command on a terminal with this number of columns."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     with (
         patch.dict(os.environ, {"COLUMNS": str(columns)}),

@@ -1,4 +1,4 @@
-"""Edits of a submission on disk, as the examples of rules give them: see rules/fixed/edits.py."""
+"""Applies the edits of rule examples to a submission on disk: see rules/fixed/edits.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Fields = dict[str, Any]
 
 
 def apply(root: Path, edits: Iterable[Edit]) -> Path:
-    """Edit the submission at `root`, one after the other; raises KeyError for an unknown verb."""
+    """Apply edits to the submission at `root`, in order; raises KeyError for an unknown verb."""
     for edit in edits:
         _VERBS[edit.verb](root, edit)
     return root
@@ -90,7 +90,7 @@ def _change_log(path: Path, change: Callable[[Fields], Fields | None]) -> None:
 
 
 def _free(path: Path, root: Path) -> Path:
-    """The path, with folders above it, and without any file there or in a folder's place."""
+    """Create the folders above a path, and remove files that are in the way."""
     for each in (path, *path.parents):
         if each == root:
             break

@@ -1,4 +1,4 @@
-"""Loose files of a submission that lacks nothing, and a podium.toml that puts them together.
+"""Loose files of a complete submission, and a podium.toml that packs them.
 
 loose = Loose(tmp_path)            # runs/*.log, src/, sys.json, podium.toml
 assert loose.pack() == Exit.CLEAN  # packed/Acme below it
@@ -31,7 +31,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 
 def toml(value: Any) -> str:
-    """A value of podium.toml: strings, lists and tables are nearly JSON."""
+    """A value of podium.toml: strings, lists and tables are almost JSON."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list):
@@ -48,7 +48,7 @@ def write_config(path: Path, fields: dict[str, Any]) -> None:
 
 @dataclass
 class Loose:
-    """A folder of raw logs under names that say nothing, code, a description; and the tree."""
+    """Raw logs with random names, code and a description; and the original submission."""
 
     place: Path
     fields: dict[str, Any] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Loose:
         return where
 
     def run_log(self, number: int) -> LogBuilder:
-        """A log of one more run, launched so many hours after the first."""
+        """A log of another run, launched `number` hours after the first run."""
         return as_run(self.tree.which, number)
 
     def add_run(self, number: int, path: str = "") -> Path:
@@ -106,13 +106,13 @@ class Loose:
         return where
 
     def configure(self, **fields: Any) -> Loose:
-        """Write podium.toml anew, with other fields."""
+        """Rewrite podium.toml with changed fields."""
         self.fields |= fields
         write_config(self.work / "podium.toml", self.fields)
         return self
 
     def result(self, **fields: Any) -> Loose:
-        """Write podium.toml anew, with other fields of its result."""
+        """Rewrite podium.toml with changed fields of its result."""
         self.fields["results"][0] |= fields
         return self.configure()
 
@@ -120,5 +120,7 @@ class Loose:
         return run(["pack", str(self.work), *options])
 
     def receipt(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads((self.work / "podium-receipt.json").read_text("utf-8"))
-        return told
+        reported: dict[str, Any] = json.loads(
+            (self.work / "podium-receipt.json").read_text("utf-8")
+        )
+        return reported

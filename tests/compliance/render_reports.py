@@ -1,4 +1,4 @@
-"""Reports to render: a fixed sample, and any that hypothesis can think of."""
+"""Reports to render: fixed samples, and hypothesis strategies for arbitrary reports."""
 
 from __future__ import annotations
 
@@ -115,13 +115,13 @@ def sample(copies: int = 1) -> Outcome:
 
 
 def one_fault_in_ten_runs() -> Outcome:
-    """A submission of one result, in which all runs have one fault."""
+    """A submission with one result, in which all runs have the same error."""
     paths = [f"{LLAMA}/result_{number}.txt" for number in range(10)]
     return with_tool(report([finding(path) for path in paths], *paths, **entries(LLAMA)))
 
 
 def entries(*results: str) -> dict[str, Any]:
-    """What a report says of submissions with these results."""
+    """The entries of a report for submissions with these results."""
     names = dict.fromkeys(path.partition("/")[0] for path in results)
     said: dict[str, Any] = {"verdict": "rejected", "official_verdict": "accepted"}
     return {
@@ -144,7 +144,7 @@ def entries(*results: str) -> dict[str, Any]:
 
 
 def big_round(submissions: int = 3) -> Outcome:
-    """A round of some submissions in which much is wrong, alike and unlike."""
+    """A round of several submissions with many findings, repeated and unique."""
     findings: list[Finding] = []
     results = [
         f"{name}/results/{system}/{benchmark}"
@@ -186,7 +186,7 @@ def big_round(submissions: int = 3) -> Outcome:
 
 
 def with_tool(made: Outcome) -> Outcome:
-    """The report as a version of podium makes it that does not change."""
+    """The report with a fixed version of podium."""
     return msgspec.structs.replace(made, tool=Tool(version="1.2.3"))
 
 

@@ -1,4 +1,4 @@
-"""The names that `import podium` offers: what they refuse, and what they print."""
+"""The public names of `import podium`: the errors that they raise, and what they print."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IMPORTS = (
     "from podium.mllog import mllog",
     "from podium.mllog.mllog import MLLogger",
 )
-"""How published programs import the official package, with its name replaced."""
+"""How published programs import the official package, with the package name replaced."""
 
 
 def good() -> LogBuilder:
@@ -38,7 +38,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("form", IMPORTS)
-def test_the_drop_in_is_imported_in_every_published_form(form: str) -> None:
+def test_every_published_import_of_mllog_works(form: str) -> None:
     program = f"{form}; import podium; print(podium.mllog.constants.EVAL_ACCURACY)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("eval_accuracy\n", "")
@@ -51,7 +51,7 @@ def test_every_import_gives_the_same_logger() -> None:
     assert podium.mllog.mllogger is mllogger is inner.mllogger
 
 
-def test_dir_lists_the_api_alone() -> None:
+def test_dir_lists_only_the_public_names() -> None:
     assert dir(podium) == sorted(podium.__all__)
     assert all(hasattr(podium, name) for name in dir(podium))
 
@@ -66,14 +66,12 @@ def test_dir_lists_the_api_alone() -> None:
         ([5], "has 5; expected rule ids or globs"),
     ],
 )
-def test_selectors_that_select_nothing_raise(
-    log: Path, argument: str, given: Any, says: str
-) -> None:
+def test_invalid_selectors_raise(log: Path, argument: str, given: Any, says: str) -> None:
     with pytest.raises(UsageFault, match=f"{argument} {says}"):
         podium.check(log, round="5.1", **{argument: given})
 
 
-def test_a_list_of_known_selectors_selects(log: Path) -> None:
+def test_a_list_of_valid_selectors_is_accepted(log: Path) -> None:
     report = podium.check(log, round="5.1", select=["closed.*", "log.misspelt-key"])
     assert report.verdict == "not judged"
 
@@ -158,6 +156,6 @@ def test_a_missing_library_is_named(
         getattr(faulty, method)()
 
 
-def test_an_empty_path_is_not_the_working_directory() -> None:
+def test_an_empty_path_raises() -> None:
     with pytest.raises(UsageFault, match="path is empty"):
         podium.check("")

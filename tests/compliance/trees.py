@@ -1,4 +1,4 @@
-"""Small submissions on disk, good in every way, to be broken in one way each.
+"""Small valid submissions on disk, for tests to break in one way.
 
 tree = Submission(tmp_path, build("training", "5.1", "closed", "llama31_405b"))
 tree.result("ex_n8")                      # as many runs as the benchmark needs
@@ -54,11 +54,11 @@ SAID = {
     "number_of_nodes": 8,
     "accelerators_per_node": 8,
 }
-"""What a run says of the system that `description` tells of."""
+"""What a log says about the system that `description` describes."""
 
 
 def as_run(log: LogBuilder, number: int) -> LogBuilder:
-    """The log as that of another run: its own hours, its own pace, its own seed."""
+    """Change a log to that of another run, with other times and another seed."""
 
     def moved(line: Line) -> Line:
         record = line.record
@@ -77,14 +77,14 @@ def as_run(log: LogBuilder, number: int) -> LogBuilder:
 
 
 def description(**fields: Any) -> dict[str, Any]:
-    """A system description that says everything."""
-    told = {field.name: field.example or "N/A" for field in FIELDS.values()}
-    return told | {"submitter": "Acme", "system_name": "ex_n8"} | fields
+    """A complete system description."""
+    reported = {field.name: field.example or "N/A" for field in FIELDS.values()}
+    return reported | {"submitter": "Acme", "system_name": "ex_n8"} | fields
 
 
 @dataclass
 class Submission:
-    """One submission below a folder; `which` tells its round, its division and its benchmark."""
+    """A submission in a folder; `which` determines its round, its division and its benchmark."""
 
     place: Path
     which: LogBuilder
@@ -127,7 +127,7 @@ class Submission:
         change: Change = lambda log: log,
         start: int = 0,
     ) -> Submission:
-        """Logs of one result, all changed alike."""
+        """Write the logs of one result, with the same change in every log."""
         count = self.rules.benchmark(self.benchmark).runs if runs is None else runs
         for number in range(count):
             self.log(number, change, system, scaling=scaling, benchmark=benchmark, start=start)
@@ -144,14 +144,14 @@ class Submission:
         start: int = 0,
         folder: str = "",
     ) -> Submission:
-        """One log of a result, written anew."""
+        """Write one log of a result."""
         base = self.folder(system, scaling, benchmark)
         log = change(as_run(self.which, start + number))
         log.write(self.root / base / folder / f"result_{number}.txt")
         return self
 
     def folder(self, system: str = "ex_n8", scaling: str = "strong", benchmark: str = "") -> str:
-        """Where a result lies."""
+        """The folder of a result."""
         inner = f"{scaling}/" if self.rules.package.scaling_folders else ""
         return f"results/{system}/{inner}{benchmark or self.benchmark}"
 
@@ -168,7 +168,7 @@ class Submission:
         return check(self.root, usage=usage, round=name, profile=profile, **options)  # type: ignore[arg-type]
 
     def judged(self, profile: str = "policy") -> list[ResultVerdict]:
-        """Every result judged by itself, with the pruned logs of throughput results."""
+        """Judge every result separately, with the pruned logs of throughput results."""
         by = JudgingContext(self.rules, Profile(profile))
         tree = scan(Package(self.root, ""), self.rules)
         verdicts = []
@@ -191,18 +191,18 @@ class Submission:
         failed = any(finding.severity == "error" for finding in verdict.findings)
         return Run(self.root / path, path, failed, verdict.facts)
 
-    def told(self, rule: str, profile: str = "policy") -> list[Finding]:
-        """The findings of one rule about results by themselves."""
+    def reported(self, rule: str, profile: str = "policy") -> list[Finding]:
+        """The findings of one rule, if every result is judged separately."""
         found = (finding for verdict in self.judged(profile) for finding in verdict.findings)
         return [finding for finding in found if finding.id == rule]
 
     def found(self, rule: str, profile: str = "policy") -> list[FindingEntry]:
-        """The findings of one rule."""
+        """The findings of one rule, if the whole submission is checked."""
         return [finding for finding in self.check(profile).findings if finding.id == rule]
 
 
 def usual(place: Path) -> Submission:
-    """A submission of one result of three runs that lacks nothing: 405B of training 5.1."""
+    """A complete submission with one result of three runs: 405B of training 5.1."""
     return Submission(place, _usual_log()).system().code().result()
 
 
@@ -212,7 +212,7 @@ def _usual_log() -> LogBuilder:
 
 
 def later(log: LogBuilder) -> LogBuilder:
-    """The log of a run that converges one evaluation later, as the reference points want it."""
+    """Make a run converge one evaluation later, as the reference points require."""
     start, stop = log.where("block_start")[-1], log.where("block_stop")[-1] + 1
     block = log.lines[start:stop]
     first, second = (log.lines[at].record for at in log.where("eval_accuracy"))
@@ -223,12 +223,14 @@ def later(log: LogBuilder) -> LogBuilder:
     def moved(line: Line, progress: int) -> Line:
         record = line.record
         assert record is not None
-        told = dict(record.metadata)
+        reported = dict(record.metadata)
         for name, by in (("epoch_num", 1), ("samples_count", step), ("step_num", step)):
-            if name in told and progress:
-                told[name] += by
+            if name in reported and progress:
+                reported[name] += by
         time = int(record.time_ms) + 1000 * len(block)
-        return replace(line, record=msgspec.structs.replace(record, time_ms=time, metadata=told))
+        return replace(
+            line, record=msgspec.structs.replace(record, time_ms=time, metadata=reported)
+        )
 
     lines = (
         *log.lines[:stop],
@@ -240,20 +242,20 @@ def later(log: LogBuilder) -> LogBuilder:
 
 
 def unfinished(log: LogBuilder) -> LogBuilder:
-    """The log of a run that died after the last evaluation that misses the target."""
+    """Cut a log after the last evaluation that misses the target."""
     at = log.where("eval_accuracy")[-2]
     return replace(log, lines=log.lines[: at + 1])
 
 
 def sparse(log: LogBuilder) -> LogBuilder:
-    """The log of a run that leaves out the last evaluation but one."""
+    """Remove the next-to-last evaluation from a log."""
     for key in ("eval_accuracy", "eval_start", "eval_stop"):
         log = log.drop(key, only=-2)
     return log
 
 
 def throughput(place: Path) -> Submission:
-    """HPC 3.0, open division: five instances on a quarter of the system, and a strong result."""
+    """An open HPC 3.0 submission with a strong result and a throughput result."""
     log = build("hpc", "3.0", "open", "deepcam")
     for key in ("number_of_nodes", "accelerators_per_node"):
         log = log.add(key, 8, before="init_stop")
@@ -265,13 +267,13 @@ def throughput(place: Path) -> Submission:
 def good(
     place: Path, usage: str, round_: str, benchmark: str, division: str = "closed"
 ) -> Submission:
-    """A submission of one result that lacks nothing."""
+    """A complete submission with one result."""
     tree = Submission(place, build(usage, round_, division, benchmark))
     return tree.system().code().result()
 
 
 def compared(root: Path, *earlier: Path, profile: Profile = Profile.POLICY) -> Outcome:
-    """A submission's report, compared with earlier trees."""
+    """Check a submission in comparison with earlier trees."""
     options = Options(profile=profile)
     inputs = discover([root], options)
     return check_inputs(inputs, options, comparators=comparators(earlier, options)).report

@@ -1,4 +1,4 @@
-"""Folders of pages as tests read them: by a parser, and by a browser without a screen."""
+"""Pages as tests read them: with a parser, and with a headless browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLICY = (
 
 
 class Reader(HTMLParser):
-    """The elements of a page, its links and identifiers, and its texts."""
+    """The elements, links, identifiers and text of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(convert_charrefs=True)
@@ -45,10 +45,10 @@ class Reader(HTMLParser):
 
 
 def dead_links(folder: Path, outside: str = "") -> list[tuple[str, str]]:
-    """(page, link) where a link of a folder's pages leads to nothing in the folder.
+    """Return (page, link) for every link in the folder's pages without a target in the folder.
 
-    Those that begin with `outside` may lead out of it; what stands behind # is an element's
-    identifier, but where it is a filter, with an equals sign.
+    Links that begin with `outside` may leave the folder. A fragment is the identifier of an
+    element, unless it contains an equals sign: then it is a filter.
     """
     pages = {page: Reader(page) for page in sorted(folder.rglob("*.html"))}
     root, found = folder.resolve(), []
@@ -67,7 +67,7 @@ def dead_links(folder: Path, outside: str = "") -> list[tuple[str, str]]:
 
 
 def chromium() -> str:
-    """A browser; where the suite is to leave nothing out, it must be there."""
+    """The browser; tests fail without a browser if PODIUM_CORPUS is set, and skip otherwise."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         (pytest.fail if ASKED else pytest.skip)("chromium is not here")
@@ -77,11 +77,11 @@ def chromium() -> str:
 def seen(
     folder: Path, name: str, place: Path, script: str, act: str = "", *more: str, at: str = ""
 ) -> tuple[str, str]:
-    """A page of a folder as a browser holds it, after a script of the test's own; its complaints.
+    """Return a page after a test's script ran in a browser, and the messages of the console.
 
-    The folder is copied to `place`, where the test's script is put at the end of the page's own
-    `script`, which its policy lets run. `more` are options of the browser, `at` what stands behind
-    the page's address.
+    The folder is copied to `place`, and the test's script `act` is appended to the page's `script`,
+    which the policy of the page allows. `more` are options of the browser, `at` is a suffix of the
+    page's address.
     """
     copied = place / "pages"
     shutil.copytree(folder, copied, dirs_exist_ok=True)
@@ -102,9 +102,9 @@ def seen(
 
 
 def console_lines(said: str) -> list[str]:
-    """What a page wrote to the console of a browser, and what the browser said of the page.
+    """The messages on the console from a page, and from the browser about the page.
 
-    Without a network the browser complains about fonts of its built-in pages.
+    Without a network, the browser warns about the fonts of its built-in pages; this is omitted.
     """
     lines = [line for line in said.splitlines() if "CONSOLE" in line]
     return [line for line in lines if "Slow network is detected" not in line]

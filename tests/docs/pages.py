@@ -1,4 +1,4 @@
-"""The pages of `docs/`: their code, and a copy of the repository to carry them out on."""
+"""Code blocks of the pages in `docs/`, and a copy of the repository to run them on."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _NAMED = re.compile(r"`([\w./-]+\.\w+)`:$")
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code: its language, its text, and the file that the line before it names."""
+    """A code block: its language, its text, and the file named in the line before it."""
 
     language: str
     text: str
     path: str = ""
 
     def commands(self) -> Iterator[tuple[str, list[str]]]:
-        """Each command of a console, and the lines that it must print, in their order."""
+        """Yield each console command with the lines that it must print, in order."""
         for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
             command, *shown = part.splitlines()
             yield command, [line for line in shown if line != "…"]
 
     def change(self) -> tuple[str, str]:
-        """The text before and after a difference."""
+        """Return the text before and after a diff."""
         lines = self.text.splitlines()
         before = [line[1:] for line in lines if line[0] in " -"]
         after = [line[1:] for line in lines if line[0] in " +"]
@@ -43,7 +43,7 @@ class Block:
 
 
 def blocks(name: str) -> list[Block]:
-    """Every fenced block of a page, in order."""
+    """Return all fenced blocks of a page, in order."""
     tokens = MarkdownIt("commonmark").parse((ROOT / "docs" / name).read_text(encoding="utf-8"))
     found, before = [], ""
     for token in tokens:
@@ -57,7 +57,7 @@ def blocks(name: str) -> list[Block]:
 
 
 def apply(block: Block, root: Path) -> None:
-    """Write a file that is shown whole, or change one as a difference says."""
+    """Write a file that the page shows in full, or apply a diff to a file."""
     path = root / block.path
     if block.language != "diff":
         assert not path.exists(), path
@@ -75,12 +75,12 @@ PARTS = ("compliance", "logging_spec", "reference_runs", "rules", "src")
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of the repository, where podium is that of the copy."""
+    """A copy of the repository that runs its own podium."""
 
     root: Path
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """A command in the copy, with its output."""
+        """Run a command in the copy and capture its output."""
         environment = os.environ | {"PYTHONPATH": str(self.root / "src")}
         return subprocess.run(
             command,
@@ -92,11 +92,11 @@ class Copy:
         )
 
     def podium(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """The copy's podium."""
+        """Run the podium of the copy."""
         return self.run(sys.executable, "-m", "podium", *words)
 
     def shell(self, line: str) -> str:
-        """The output of a command of a page, which must succeed."""
+        """Run a command of a page, which must succeed, and return its output."""
         python = f'"{sys.executable}" -m podium'
         words = line.replace("podium ", f"{python} ", 1) if line.startswith("podium ") else line
         done = self.run("bash", "-ec", words)
@@ -104,7 +104,7 @@ class Copy:
         return done.stdout
 
     def follow(self, name: str) -> None:
-        """Write, change and run what a page of `docs/` shows, in its order."""
+        """Follow a page of `docs/` in order: write and change its files, and run its commands."""
         for block in blocks(name):
             if block.path:
                 apply(block, self.root)
@@ -115,7 +115,7 @@ class Copy:
 
 
 def copied(root: Path) -> Copy:
-    """The source in an empty folder."""
+    """Copy the source to an empty folder."""
     for part in PARTS:
         leave = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / part, root / part, symlinks=True, ignore=leave)
@@ -126,12 +126,12 @@ def copied(root: Path) -> Copy:
 
 
 def _comparable(text: str) -> str:
-    """A text as it is compared: on one line, without times, shares and sizes in decimals."""
+    """Normalize a text for comparison: one line, with decimal numbers replaced."""
     return re.sub(r"\d+\.\d+(?=%|\s|$)", "#", " ".join(text.split()))
 
 
 def commands(text: str) -> list[tuple[str, str]]:
-    """Each command of a block, with its further lines, and what it prints."""
+    """Return the commands of a block, with continuation lines, and their output."""
     found: list[tuple[str, str]] = []
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         lines = part.splitlines()
@@ -145,9 +145,9 @@ def commands(text: str) -> list[tuple[str, str]]:
 
 
 def differs(shown: str, printed: str) -> str:
-    """Which part of the output that a page shows is not printed, in order; "" for none.
+    """Return the first part of a page's output that is not printed in order, or "".
 
-    Parts are separated by `…`, which stands for anything.
+    Parts are separated by `…`, which matches any text.
     """
     text, at = _comparable(printed), 0
     for part in filter(None, map(_comparable, shown.split("…"))):
@@ -159,7 +159,7 @@ def differs(shown: str, printed: str) -> str:
 
 
 def words_of(command: str, folder: Path) -> list[str]:
-    """The words of a podium command, with globs as a shell expands them."""
+    """Return the words of a podium command, with globs expanded as in a shell."""
     _, *words = shlex.split(command.replace("\\\n", " "))
     return [
         each

@@ -1,4 +1,4 @@
-"""Ten raw logs of one result, under names that say little, as a first submission begins with."""
+"""Ten raw logs of one result, with arbitrary file names, for a first submission."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ opt_gradient_clip_norm = 1.0
 
 
 def raw_logs(folder: Path) -> None:
-    """Write the logs of ten runs of llama31_8b, training 6.1, that the reference points accept."""
+    """Write the logs of ten runs of llama31_8b, training 6.1, that pass the RCP test."""
     log = _converging()
     for number, name in enumerate(NAMES):
         as_run(log, number).write(folder / name)
 
 
 def _converging() -> LogBuilder:
-    """A log that evaluates every so many samples, and reaches the target at the last evaluation."""
+    """Return a log with regular evaluations that reaches the target at the last evaluation."""
     log = build("training", "6.1", "closed", "llama31_8b").set("global_batch_size", BATCH)
     start, stop = log.where("block_start")[0], log.where("block_stop")[0] + 1
     block = log.lines[start:stop]
@@ -61,13 +61,13 @@ def _converging() -> LogBuilder:
 
 
 def _at(line: Line, step: int) -> Line:
-    """A line of the first evaluation as one of a later."""
+    """Convert a line of the first evaluation to the same line of a later evaluation."""
     record = line.record
     assert record is not None
     samples = step * INTERVAL
     places = {"samples_count": samples, "step_num": samples, "epoch_num": step}
-    told = {name: places.get(name, value) for name, value in record.metadata.items()}
-    if "first_epoch_num" in told:
-        told["first_epoch_num"] = step
+    reported = {name: places.get(name, value) for name, value in record.metadata.items()}
+    if "first_epoch_num" in reported:
+        reported["first_epoch_num"] = step
     time = int(record.time_ms) + (step - 1) * MINUTE_MS
-    return replace(line, record=msgspec.structs.replace(record, time_ms=time, metadata=told))
+    return replace(line, record=msgspec.structs.replace(record, time_ms=time, metadata=reported))

@@ -1,4 +1,4 @@
-"""`docs/adding_a_benchmark.md`, carried out on a copy of the repository: the trainer learns."""
+"""`docs/adding_a_benchmark.md`, followed on a copy of the repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.docs.pages import copied
 
 
 @pytest.mark.long
-def test_the_walk_through_trains(tmp_path: Path) -> None:
+def test_following_the_page_gives_a_successful_training_run(tmp_path: Path) -> None:
     copy = copied(tmp_path)
     copy.follow("adding_a_benchmark.md")
     records = read_log(tmp_path / "logs" / "result_0.txt").records

@@ -26,7 +26,7 @@ ELSEWHERE = {
     "tutorial.md": "tests/docs/test_tutorial.py",
     "tutorial_pack.md": "tests/docs/test_tutorial.py",
 }
-"""Pages whose commands another test runs, and looks at what they print."""
+"""Pages whose commands and output another test checks."""
 NOT_RUN = {
     "--scale reference --data": "needs a published dataset",
     "data prepare resnet": "needs ImageNet; tests/reference_runs/preparing has small ones",
@@ -50,15 +50,15 @@ BEFORE: dict[str, tuple[Callable[[Path], None], ...]] = {
     "system.md": (world.emptied("systems"), world.probed),
     "usage.md": (world.remove("Acme"), world.as_clone),
 }
-"""What is done to the files before the commands of a page."""
+"""Functions that prepare the files for the commands of a page."""
 ALTERNATIVE = re.compile("already exists|exists already")
-"""Said of what an earlier command of the page has made: pages show several ways to one file."""
+"""The error when an earlier command of the page has already written the same file."""
 UNKNOWN = "age1"
-"""What stands for a key of the reader's own."""
+"""The placeholder for the reader's key."""
 
 
 def blocks(page: Path) -> Iterator[str]:
-    """The commands of each block of a page, without what they print."""
+    """Yield the commands of each block of a page, without their output."""
     for token in MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8")):
         if token.type == "fence" and token.info in ("", "console", "sh"):
             text = token.content.replace("\\\n", " ")
@@ -82,8 +82,8 @@ def shown(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
-def test_the_commands_of_a_page_do_their_work(page: Path, tmp_path: Path, programs: Path) -> None:
-    """A verdict may be bad; that a command is not understood, or finds no files, may not be."""
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, programs: Path) -> None:
+    """Exit status 1 is allowed. A usage error or a missing file is not."""
     if page.name in ELSEWHERE:
         assert (ROOT / ELSEWHERE[page.name]).is_file()
         return
@@ -118,7 +118,7 @@ def test_the_commands_of_a_page_do_their_work(page: Path, tmp_path: Path, progra
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_is_not_run_is_still_shown() -> None:
-    """A reason whose command has gone goes, too."""
+def test_every_exempted_command_is_still_on_a_page() -> None:
+    """Remove an exemption when its command is removed."""
     text = "\n".join(block for page in PAGES for block in blocks(page))
     assert [part for part in NOT_RUN if part not in text] == []

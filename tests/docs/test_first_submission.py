@@ -1,4 +1,4 @@
-"""The page of a first submission, from ten raw logs to a package, with podium's core alone."""
+"""The page on a first submission, from ten raw logs to a package, followed without extras."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.docs.world import git
 PAGE = "first_submission.md"
 INSTALL = "pip install"
 NOTHING_TO_JUDGE = "podium check rawlogs"
-"""The command that shows how logs are named; all others succeed."""
+"""The command that must end with exit status 2. All other commands succeed."""
 
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """The folder of a reader: raw logs, code, hyperparameters; and a clone next to it."""
+    """The reader's folder with raw logs, code and hyperparameters, and a clone next to it."""
     folder = tmp_path / "first"
     raw_logs(folder / "rawlogs")
     source = folder / "src"
@@ -44,7 +44,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def carried_out(command: str, place: Path, core: Session) -> str:
-    """What a command prints to both streams."""
+    """Run a command and return its output."""
     if command.startswith("podium "):
         answer = core.podium(place, *words_of(command, place))
         assert answer.status == (2 if command == NOTHING_TO_JUDGE else 0), f"{command}: {answer}"
@@ -54,7 +54,9 @@ def carried_out(command: str, place: Path, core: Session) -> str:
     return done.stdout
 
 
-def test_the_page_leads_from_raw_logs_to_a_package(work: Path, tmp_path: Path) -> None:
+def test_the_commands_print_what_the_page_shows_and_keep_the_raw_logs(
+    work: Path, tmp_path: Path
+) -> None:
     before = {path: path.read_bytes() for path in (work / "rawlogs").iterdir()}
     interpreter = make_environment(tmp_path / "core")
     wrong = []
@@ -69,7 +71,7 @@ def test_the_page_leads_from_raw_logs_to_a_package(work: Path, tmp_path: Path) -
     assert {path: path.read_bytes() for path in (work / "rawlogs").iterdir()} == before
 
 
-def test_the_environment_has_no_extra(tmp_path: Path) -> None:
+def test_the_environment_has_no_extra_installed(tmp_path: Path) -> None:
     interpreter = make_environment(tmp_path / "core")
     extras = ("torch", "numpy", "psutil", "cpuinfo", "pyarrow", "pandas", "matplotlib", "pynvml")
     tried = f"import importlib.util as u; print([n for n in {extras} if u.find_spec(n)])"
@@ -83,7 +85,7 @@ def test_the_environment_has_no_extra(tmp_path: Path) -> None:
     assert done.stdout == "[]\n"
 
 
-def test_every_command_of_the_page_ends_with_the_next_one() -> None:
+def test_the_shown_output_suggests_each_next_command() -> None:
     text = "\n".join(block.text for block in blocks(PAGE) if block.language == "console")
     named = set(re.findall(r"(?m)^(?:next: |      \$ )podium (\w+(?: check)?)", text))
     assert {"check", "doctor", "system check", "score", "pack", "bundle", "unpack"} <= named

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.long  # the page's commands take most of a minute
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """The copy, after both pages."""
+    """The copy of the repository after both pages were followed."""
     copy = copied(tmp_path_factory.mktemp("repository"))
-    # What the page installs: there is no release with a round that is made up
+    # This replaces the release that the page installs, because round 6.2 does not exist
     Release(copy.root / "official").add_round("6.2")
     for page in PAGES:
         copy.follow(page)
@@ -42,14 +42,14 @@ def log(request: pytest.FixtureRequest, repository: Copy, tmp_path: Path) -> Pat
     return path
 
 
-def test_the_round_is_the_newest(repository: Copy, log: Path) -> None:
+def test_a_log_is_checked_by_the_new_round_and_accepted(repository: Copy, log: Path) -> None:
     done = repository.podium("check", str(log), "--format", "json")
     report = json.loads(done.stdout)
     assert report["rules"]["round"] == "6.2"
     assert (report["verdict"], report["findings"]) == ("accepted", [])
 
 
-def test_a_log_that_misses_the_target_is_rejected(repository: Copy, log: Path) -> None:
+def test_the_new_target_applies_in_the_new_round_only(repository: Copy, log: Path) -> None:
     lines = log.read_text().splitlines()
     for number, line in enumerate(lines):
         if '"key": "eval_accuracy"' in line:
@@ -63,7 +63,7 @@ def test_a_log_that_misses_the_target_is_rejected(repository: Copy, log: Path) -
     assert missed[0] not in {f["id"] for f in json.loads(old.stdout)["findings"]}
 
 
-def test_what_changed_is_listed(repository: Copy) -> None:
+def test_rules_diff_lists_the_changed_benchmarks(repository: Copy) -> None:
     done = repository.podium("rules", "diff", "6.1", "6.2", "--format", "json")
     benchmarks = {
         (each["what"], each["name"])
@@ -81,10 +81,10 @@ rules = find_round("training", "6.2")
 print(*(name for name in rules.benchmarks if not points_of("training", "6.2", name)))
 """
     done = repository.run(sys.executable, "-c", code)
-    assert done.stdout.split() == [], done.stderr
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
 
 
-def test_the_new_files_are_clean(repository: Copy) -> None:
+def test_ruff_accepts_the_new_files(repository: Copy) -> None:
     for block in (block for page in PAGES for block in blocks(page)):
         if block.language == "python":
             words = ["ruff", "check", "--config", str(ROOT / "pyproject.toml"), block.path]

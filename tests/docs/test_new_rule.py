@@ -75,7 +75,7 @@ def test_the_package_rule_judges_its_examples(skeleton: ModuleType, tmp_path: Pa
     assert found(rule.good) == []
 
 
-def test_the_skeletons_are_clean(tmp_path: Path) -> None:
+def test_ruff_accepts_the_skeletons(tmp_path: Path) -> None:
     for block in SKELETONS.values():
         apply(block, tmp_path)
         for words in (["check"], ["format", "--check"]):
@@ -90,7 +90,7 @@ def test_the_skeletons_are_clean(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stdout
 
 
-def test_rows_are_shown_as_they_stand() -> None:
+def test_the_rows_on_the_page_match_the_source() -> None:
     table = (ROOT / "rules/training/benchmarks/llama31_8b.py").read_text(encoding="utf-8")
     shown = [block.text for block in blocks("new_rule.md") if block.text.startswith(_ROWS)]
     assert len(shown) == 2

@@ -1,4 +1,4 @@
-"""What the pages name exists: files, folders, modules and their members."""
+"""The files, folders, commands and modules that the pages name exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name)
 PLACE = re.compile(
     r"((?:compliance|rules|logging_spec|reference_runs|tests|docs|src|benchmarks)/[\w./*-]*\w)"
 )
-"""A path from the top of the repository. In text about submissions `benchmarks/` is theirs."""
+"""A path relative to the repository's root. `benchmarks/` can also be in a submission."""
 
 OF_SUBMISSIONS = re.compile(r"benchmarks/(?!\w+\.(?:py|toml)$)")
 
@@ -39,7 +39,7 @@ def inline(page: Path) -> Iterator[Token]:
 
 
 def made_by(page: Path) -> set[str]:
-    """The files that a page has its reader write, and their folders."""
+    """Return the files that a page asks the reader to write, and their folders."""
     if page.parent != ROOT / "docs":
         return set()
     files = {block.path for block in blocks(page.name) if block.path}
@@ -73,13 +73,13 @@ def test_a_script_in_a_command_exists(page: Path) -> None:
 
 
 GROUPS = ("compat", "data", "kernels", "rcp", "results", "rules", "system")
-"""Commands that have commands."""
+"""Commands with subcommands."""
 FIRST = {"profile": ("trainer", "schedule"), "review": ("round", "code")}
-"""Those of which the first command's name may be left out."""
+"""Commands with a default subcommand, which comes first."""
 
 
 def called(words: list[str]) -> list[str]:
-    """The words of a call that name its command."""
+    """Return the words of a call that name the command."""
     held = FIRST.get(words[0])
     if held is None:
         return words[:2] if words[0] in GROUPS else words[:1]
@@ -87,7 +87,7 @@ def called(words: list[str]) -> list[str]:
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """The words of each podium command in a block of the page."""
+    """Yield the words of each podium command in a block of the page."""
     for token in MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8")):
         if token.type == "fence" and token.info in ("", "console", "sh"):
             text = token.content.replace("\\\n", " ")
@@ -103,9 +103,7 @@ def help_of(*command: str) -> str:
 
 
 @by_page
-def test_the_commands_have_the_options_that_are_shown(
-    page: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_options_in_a_command_exist(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     for words in commands(page):
         command = called(words)
@@ -115,7 +113,7 @@ def test_the_commands_have_the_options_that_are_shown(
 
 
 @by_page
-def test_a_link_leads_to_a_file(page: Path) -> None:
+def test_a_link_points_to_an_existing_file_and_heading(page: Path) -> None:
     links = [str(t.attrs["href"]) for t in inline(page) if t.type == "link_open"]
     own = [link for link in links if "://" not in link]
     assert [link for link in own if not _is_place(link, page)] == []
@@ -135,20 +133,20 @@ def test_the_navigation_has_every_page() -> None:
 
 
 def _is_place(link: str, page: Path) -> bool:
-    """Whether a link names a file and, behind a #, one of its headings."""
+    """Return whether a link names an existing file and, after #, one of its headings."""
     name, _, heading = link.partition("#")
     target = page.parent / name if name else page
     return target.is_file() and (not heading or heading in _headings(target))
 
 
 def _headings(page: Path) -> set[str]:
-    """The names by which links lead to the headings of a page."""
+    """Return the anchors of the headings of a page."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
 @by_page
-def test_what_is_imported_can_be_imported(page: Path) -> None:
+def test_the_imports_in_the_code_of_a_page_work(page: Path) -> None:
     if page.parent != ROOT / "docs":
         text = page.read_text(encoding="utf-8")
         code = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
@@ -164,7 +162,7 @@ def test_what_is_imported_can_be_imported(page: Path) -> None:
             assert missing == [], module
 
 
-def test_the_layers_are_those_that_are_tested() -> None:
+def test_the_architecture_page_lists_the_tested_layers() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\| `([a-z._]+)` \|", text, flags=re.MULTILINE)
     shown = [name for name in shown if "/" not in name]

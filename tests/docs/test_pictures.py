@@ -1,4 +1,4 @@
-"""The pictures of the documentation show what podium prints today."""
+"""The pictures in the documentation match podium's current output."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.locations import ROOT
 
 PICTURES = ROOT / "docs" / "pictures"
 LARGEST = 600_000
-"""Bytes of all pictures together."""
+"""Size limit of all pictures together, in bytes."""
 
 
 def made(output: Path, *words: str) -> None:
     script = ROOT / "docs" / "examples" / "pictures.py"
-    path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))  # as `make pictures` has it
+    path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))  # as in `make pictures`
     subprocess.run(
         [sys.executable, script, "--output", output, *words],
         check=True,
@@ -31,19 +31,19 @@ def made(output: Path, *words: str) -> None:
 
 
 def shown(picture: Path) -> list[str]:
-    """The pieces of text of a picture of a terminal; where they stand depends on rich's release."""
+    """The texts of a terminal picture. Their positions depend on the version of rich."""
     pieces = re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text(encoding="utf-8"))
     return [text for piece in pieces if (text := html.unescape(piece).replace("\xa0", " ").strip())]
 
 
-def test_a_picture_of_a_terminal_shows_what_is_printed(tmp_path: Path) -> None:
+def test_a_terminal_picture_shows_the_current_output(tmp_path: Path) -> None:
     made(tmp_path, "--terminals")
     for new in sorted(tmp_path.glob("*.svg")):
         assert shown(PICTURES / new.name) == shown(new), "make pictures"
         assert "REJECTED" in shown(new)
 
 
-def test_each_picture_is_on_a_page_and_fetches_nothing() -> None:
+def test_every_picture_is_on_a_page_and_loads_no_resource() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     linked = {
         (page.parent / link).resolve()
@@ -60,7 +60,7 @@ def test_each_picture_is_on_a_page_and_fetches_nothing() -> None:
 
 
 @pytest.mark.long
-def test_all_pictures_are_made(tmp_path: Path) -> None:
+def test_all_pictures_can_be_generated(tmp_path: Path) -> None:
     chromium()
     made(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in PICTURES.iterdir()}

@@ -1,4 +1,4 @@
-"""The site has the tables of a store as the code declares them."""
+"""The page on the tables of a store matches the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/rules.md: the table of severities names rules that exist, as they weigh."""
+"""docs/rules.md: the table of severities names existing rules with their severities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = re.search(r"\| clause \| rule \| severity \| reason \|\n(.*?)\n\n", PAGE
 
 
 def rows() -> list[tuple[str, str]]:
-    """Each rule of the table with the severity that its row begins with."""
+    """The rules of the table, with the severity in their row."""
     assert TABLE is not None
     found = []
     for line in TABLE[1].splitlines()[1:]:
@@ -24,20 +24,20 @@ def rows() -> list[tuple[str, str]]:
 
 
 def weights(rule: str) -> tuple[set[str], str]:
-    """What findings of the policy alone weigh, over all rounds; and when that varies."""
+    """The severities of a rule in the policy profile over all rounds, and when they vary."""
     found = [each for rules in rounds_with(rule) for each in all_rules(rules) if rule == each.id]
     assert found, f"there is no rule {rule}"
     return {of_policy(each.policy_severity) for each in found}, found[0].varies
 
 
 def of_policy(text: str) -> str:
-    """The severity where only the policy rejects, of the sentence about a rule."""
+    """The severity, in a rule's description, for when only the policy rejects."""
     less = re.search(r"(\w+) if only the policy (?:or only the verifier )?rejects", text)
     return less[1] if less else re.split(r"\W", text)[0]
 
 
 @pytest.mark.parametrize(("rule", "severity"), rows())
-def test_the_table_gives_the_severities_that_the_rule_has(rule: str, severity: str) -> None:
+def test_a_row_of_the_table_has_the_severity_of_its_rule(rule: str, severity: str) -> None:
     known, varies = weights(rule)
     usual, _, others = severity.partition(";")
     assert usual in known

@@ -1,4 +1,4 @@
-"""The threat model: every line of it names tests, and they exist."""
+"""Every line of the threat model names existing tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THREATS = ["threat", "defense", "tests"]
 
 
 def tables() -> Iterator[list[list[str]]]:
-    """The tables of the page: rows of cells."""
+    """Yield the tables of the page, as rows of cells."""
     rows: list[list[str]] = []
     for token in MarkdownIt("commonmark").enable("table").parse(PAGE.read_text(encoding="utf-8")):
         if token.type == "table_open":
@@ -37,7 +37,7 @@ LINES = [row for table in tables() if table[0] == THREATS for row in table[1:]]
 
 @cache
 def names_in(path: str) -> frozenset[str]:
-    """The tests at the top of a module; none where there is no such file."""
+    """Return the names of the functions of a module; empty if there is no such file."""
     file = ROOT / path
     if not file.is_file():
         return frozenset()
@@ -50,19 +50,19 @@ def test_a_line_of_the_threat_model_names_tests_that_exist(line: list[str]) -> N
     named = NAMED.findall(line[2])
     assert named
     assert [f"{path}::{name}" for path, name in named if name not in names_in(path)] == []
-    # Nothing else stands in the cell that could be taken for a test
+    # The cell contains nothing but the names of tests
     assert re.sub(r"[`,\s]", "", NAMED.sub("", line[2])) == ""
 
 
-def test_the_model_has_its_tables() -> None:
+def test_the_threat_model_has_all_its_sections() -> None:
     assert len(LINES) >= 40
     headings = re.findall(r"^## (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     for word in ("submission", "archive", "clone", "plug-in", "shared machine", "configuration"):
         assert any(word in heading for heading in headings), word
 
 
-def test_each_test_of_the_folder_is_named() -> None:
-    """What is not in the model shows nothing of it."""
+def test_every_security_test_is_named_in_the_threat_model() -> None:
+    """`UNNAMED` lists the exceptions."""
     named = {(path, name) for line in LINES for path, name in NAMED.findall(line[2])}
     found = {
         (path.relative_to(ROOT).as_posix(), name)
@@ -74,26 +74,29 @@ def test_each_test_of_the_folder_is_named() -> None:
 
 
 UNNAMED = {
-    ("tests/security/test_clone.py", "test_a_newer_git_is_not_refused"),
-    ("tests/security/test_archive.py", "test_a_folder_may_come_after_what_is_in_it_but_once"),
-    ("tests/security/test_clone.py", "test_settings_that_the_surroundings_pass_are_kept"),
-    ("tests/security/test_clone_files.py", "test_a_branch_that_another_work_tree_has_is_refused"),
-    ("tests/security/test_clone_files.py", "test_a_linked_work_tree_is_a_clone"),
-    ("tests/security/test_clone_files.py", "test_a_store_of_objects_may_be_shared"),
-    ("tests/security/test_clone_files.py", "test_clones_that_lack_a_part_are_clones"),
-    ("tests/security/test_clone_files.py", "test_objects_by_another_hash_are_read"),
-    ("tests/security/test_clone_settings.py", "test_a_commit_is_signed_where_the_user_wishes_it"),
-    ("tests/security/test_clone_remote.py", "test_a_plain_address_is_taken"),
+    ("tests/security/test_clone.py", "test_a_supported_git_version_is_accepted"),
+    ("tests/security/test_archive.py", "test_a_folder_entry_after_its_contents_is_counted_once"),
+    ("tests/security/test_clone.py", "test_git_settings_in_environment_variables_are_kept"),
+    (
+        "tests/security/test_clone_files.py",
+        "test_a_branch_checked_out_in_another_work_tree_is_refused",
+    ),
+    ("tests/security/test_clone_files.py", "test_a_linked_work_tree_is_accepted"),
+    ("tests/security/test_clone_files.py", "test_a_clone_with_shared_objects_is_accepted"),
+    ("tests/security/test_clone_files.py", "test_shallow_and_sparse_clones_are_accepted"),
+    ("tests/security/test_clone_files.py", "test_a_clone_with_sha256_objects_is_accepted"),
+    ("tests/security/test_clone_settings.py", "test_a_commit_is_signed_with_the_users_own_program"),
+    ("tests/security/test_clone_remote.py", "test_a_supported_remote_address_is_accepted"),
     (
         "tests/security/test_clone_settings.py",
-        "test_conditions_in_the_users_own_configuration_hold",
+        "test_conditional_includes_of_the_user_apply",
     ),
-    ("tests/security/test_clone_settings.py", "test_names_of_persons_are_taken_from_the_clone"),
+    ("tests/security/test_clone_settings.py", "test_the_author_name_is_read_from_the_clone"),
 }
-"""Of harmless use: that the defence does not stand in its way."""
+"""Tests of legitimate use that the defenses must not block."""
 
 
-def test_the_policy_leads_to_the_model() -> None:
+def test_the_security_policy_links_to_the_threat_model() -> None:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     assert "(docs/security.md)" in text
     assert "private vulnerability reports" in text

@@ -1,4 +1,4 @@
-"""The site builds without the test tools, loads nothing from elsewhere, and can be searched."""
+"""The site builds without the test tools, loads nothing from other hosts and has a search."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+def test_no_page_loads_a_resource_from_another_host(site: Path) -> None:
     pages = [*site.rglob("*.html")]
     assert len(pages) > 150
     loaded = {match[0] for page in pages for match in LOADED.finditer(page.read_text())}
     assert loaded == set()
 
 
-def test_every_page_of_the_folder_is_there(site: Path) -> None:
+def test_the_site_has_every_page_of_the_docs_folder(site: Path) -> None:
     names = {path.stem for path in (ROOT / "docs").glob("*.md")}
     assert names | {"index", "commands", "python", "results_tables"} <= {
         path.stem for path in site.glob("*.html")
@@ -64,7 +64,7 @@ def rules_of(page: str, message: str) -> set[str]:
     return set(re.findall(r"<code>([\w.-]+)</code>", row))
 
 
-def test_messages_of_the_official_tools_lead_to_rules(site: Path) -> None:
+def test_messages_of_the_official_tools_are_mapped_to_rules(site: Path) -> None:
     page = (site / "symptoms.html").read_text(encoding="utf-8")
     assert "seeds.none" in rules_of(page, "logs no seed")
     assert rules_of(page, "already logs the same seed") == {"seeds.repeated"}
@@ -74,7 +74,7 @@ def test_messages_of_the_official_tools_lead_to_rules(site: Path) -> None:
 
 
 def search(site: Path, words: str, profile: Path) -> list[str]:
-    """The pages that the search finds in Chromium, best first."""
+    """The pages that the search in Chromium finds, best first."""
     browser = shutil.which("chromium")
     if browser is None:
         if ASKED:
@@ -96,7 +96,7 @@ def search(site: Path, words: str, profile: Path) -> list[str]:
     return [Path(re.split(r"[?#]", link)[0]).name for link in links]
 
 
-def test_the_search_works_from_a_file(site: Path, tmp_path: Path) -> None:
+def test_the_search_works_with_a_file_url(site: Path, tmp_path: Path) -> None:
     assert len(search(site, "seed", tmp_path)) > 10
 
 
@@ -107,13 +107,13 @@ def test_the_search_finds_an_official_message(site: Path, tmp_path: Path, messag
     assert search(site, message, tmp_path)[0] == "symptoms.html"
 
 
-def test_pages_lead_to_the_next_page(site: Path) -> None:
+def test_a_page_links_to_the_previous_and_next_page(site: Path) -> None:
     page = (site / "packing.html").read_text(encoding="utf-8")
     assert "md-footer__link--prev" in page
     assert "md-footer__link--next" in page
 
 
-def test_the_messages_are_those_of_the_installed_tools() -> None:
+def test_the_symptoms_page_has_the_messages_of_the_installed_tools() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import symptoms; print(symptoms.page(), end='')"],
         cwd=ROOT / "docs/site",

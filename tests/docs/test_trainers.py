@@ -1,4 +1,4 @@
-"""The tables of trainers in the documentation have what the configs have."""
+"""The tables of trainers in the documentation match the configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tutorial from its first command to its last, each output as the page shows it."""
+"""The commands of the tutorial, run in order, print the output that the pages show."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tests.docs.pages import Block, blocks, commands, differs
 from tests.locations import ROOT
 
 INSTALLS = ("python -m pip", "mkdir tutorial")
-"""The first commands of the page. The test has podium installed, and makes the folder."""
+"""The first commands of the page. The test skips them and creates the folder itself."""
 
 
 PAGES = ("tutorial.md", "tutorial_pack.md")
-"""The tutorial, in its order."""
+"""The pages of the tutorial, in order."""
 
 
 def tutorial_blocks() -> list[Block]:
-    """Every block of the tutorial."""
+    """Return all blocks of the tutorial."""
     return [block for page in PAGES for block in blocks(page)]
 
 
 def run(command: str, place: Path) -> str:
-    """What a command prints in a folder that knows podium by this name only."""
+    """Run a command with `podium` on the path and return its output."""
     env = os.environ | {
         "PYTHONPATH": str(ROOT / "src"),
         "PATH": f"{place / '.bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -40,8 +40,8 @@ def run(command: str, place: Path) -> str:
 
 
 @pytest.mark.long
-def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
-    place = tmp_path / "tutorial"  # as the page's reader has called it
+def test_the_commands_of_the_tutorial_print_what_it_shows(tmp_path: Path) -> None:
+    place = tmp_path / "tutorial"  # the name on the page
     tool = place / ".bin/podium"
     tool.parent.mkdir(parents=True)
     tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m podium "$@"\n', encoding="utf-8")

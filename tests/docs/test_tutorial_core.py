@@ -1,4 +1,4 @@
-"""The tutorial with podium's core alone: raw logs stand in for those that a trainer writes."""
+"""The tutorial without the extras: prepared logs replace those of the trainers."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ STAND_INS: dict[str, Callable[[Path], None]] = {
     "podium run rgat --round 5.1 --dry-log": dry,
     "podium run rgat --round 5.1 --division open --runs 10": trained,
 }
-"""What each command of a trainer, which needs PyTorch, leaves for the next ones."""
+"""Trainer commands, which need PyTorch, with functions that write their files."""
 
 FOUND = {
     "podium preflight illegal.txt",
     "podium doctor packed/Example",
     "podium rcp make packed/Example",
 }
-"""Commands that the page shows with exit status 1."""
+"""Commands that must end with exit status 1."""
 
 
 def carried_out(command: str, place: Path, core: Session, interpreter: Path) -> None:
@@ -73,5 +73,5 @@ def test_the_tutorial_works_without_a_trainer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("begun", sorted({*STAND_INS, *FOUND}))
-def test_the_page_still_shows_the_command(begun: str) -> None:
+def test_the_tutorial_has_the_listed_command(begun: str) -> None:
     assert any(f"$ {begun}" in block.text for block in tutorial_blocks())

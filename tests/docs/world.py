@@ -1,4 +1,4 @@
-"""The files that the documentation's commands are shown with, as a reader of each page has them."""
+"""The files that a reader has when following the commands of a page."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.compliance.trees import good, throughput, usual
 from tests.locations import ROOT
 
 RECORDED = ROOT / "tests/compliance/tools/curves/recorded"
-"""What experiment trackers wrote of a run."""
+"""Files that experiment trackers wrote for a run."""
 IDENTITY = pyrage.x25519.Identity.generate()
-"""Who may read an encrypted archive."""
+"""The key that decrypts an encrypted archive."""
 
 
 def git(folder: Path, *words: str) -> None:
@@ -27,7 +27,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def made(place: Path) -> Path:
-    """A folder with all that pages speak of; the folder in which their commands are called."""
+    """Create the files that the pages use, and return the folder for their commands."""
     work = Loose(place).work
     for round_ in ("5.0", "5.1"):
         good(work / f"training_results_v{round_}", "training", round_, "llama31_405b")
@@ -59,9 +59,9 @@ def made(place: Path) -> Path:
 
 
 def as_clone(work: Path) -> None:
-    """Make the folder a clone, one commit ahead of where it came from."""
+    """Make the folder a clone whose only commit is also `origin/main`."""
     git(work, "init", "--quiet", "--initial-branch=main")
-    # For the commits of podium itself: the user of the tests may have no home, so no name
+    # podium commits too, and the user of the tests may have no name configured
     git(work, "config", "user.name", "Acme")
     git(work, "config", "user.email", "acme@example.org")
     git(work, "add", "--all")
@@ -70,7 +70,7 @@ def as_clone(work: Path) -> None:
 
 
 def remove(*names: str) -> Callable[[Path], None]:
-    """What a page makes itself is not there before."""
+    """Return a function that removes files, for pages that create them."""
 
     def gone(work: Path) -> None:
         for name in names:
@@ -82,7 +82,7 @@ def remove(*names: str) -> Callable[[Path], None]:
 
 
 def emptied(name: str) -> Callable[[Path], None]:
-    """A folder is there, with nothing in it."""
+    """Return a function that empties a folder."""
 
     def empty(work: Path) -> None:
         shutil.rmtree(work / name)
@@ -96,18 +96,18 @@ def podium(work: Path, *words: str) -> None:
 
 
 def stored(work: Path) -> None:
-    """A store of a round."""
+    """Build a store of a round."""
     podium(work, "results", "build", "training_results_v5.0", "--output", "store")
 
 
 def packed(work: Path) -> None:
-    """A tree that was packed, and its receipt."""
+    """Pack a tree and copy it to `Acme`."""
     podium(work, "pack")
     remove("Acme")(work)
     shutil.copytree(work / "packed/Acme", work / "Acme")
 
 
 def probed(work: Path) -> None:
-    """Files that `podium system probe` has written, one a node."""
+    """Write a file with `podium system probe` for each of two nodes."""
     for node in range(2):
         podium(work, "system", "probe", "--output", f"probe-{node}.json")

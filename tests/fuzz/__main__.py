@@ -1,11 +1,11 @@
-"""Fuzz for some minutes, guided by coverage: `make fuzz SECONDS=600`.
+"""Run coverage-guided fuzzing: `make fuzz SECONDS=600`.
 
     python -m tests.fuzz [--seconds 600] [--seeds] [TARGET ...]
 
-Each target has an equal share of the time and a process of its own. It starts from the seeds that
-are kept in `tests/fuzz/seeds`; what it finds lies below `--found`, named after the target. Put a
-shortened copy of it among the seeds: the quick suite reads them all. `--seeds` takes inputs that
-reach new code among the seeds, the smallest first, as far as there is room.
+Each target runs in a separate process for an equal share of the time. It starts from the seeds in
+`tests/fuzz/seeds` and writes what it finds below `--found`, with the name of the target. Add a
+shortened copy of such an input to the seeds, because the quick suite reads all seeds. `--seeds`
+adds inputs that reach new code to the seeds, the smallest first, up to the size limit.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tests.fuzz.names import NAMES
 
 SEEDS = Path(__file__).parent / "seeds"
 MOST = 30_000
-"""Bytes that the seeds of one target may have."""
+"""The most bytes that the seeds of a target may have."""
 
 
 def fuzz(target: str, seconds: int, corpus: Path, found: Path) -> int:
-    """Fuzz one target; the exit status of the fuzzer, 0 where it found nothing."""
+    """Fuzz one target and return the fuzzer's exit status, 0 if it found nothing."""
     words = [f"-max_total_time={seconds}", "-timeout=20", f"-rss_limit_mb={ROOM}"]
     words += [f"-artifact_prefix={found}/{target}-", "-print_final_stats=1", "-max_len=65536"]
     command = [sys.executable, entry, target, *words, str(corpus), str(SEEDS / target)]
@@ -36,7 +36,7 @@ def fuzz(target: str, seconds: int, corpus: Path, found: Path) -> int:
 
 
 def keep(target: str, corpus: Path) -> None:
-    """Take among the seeds what has reached new code, the smallest first, as there is room."""
+    """Add inputs that reached new code to the seeds, the smallest first, up to the size limit."""
     folder = SEEDS / target
     room = MOST - sum(path.stat().st_size for path in folder.iterdir())
     for path in sorted(corpus.iterdir(), key=lambda each: (each.stat().st_size, each.name)):
@@ -47,7 +47,7 @@ def keep(target: str, corpus: Path) -> None:
 
 
 def main() -> int:
-    """Fuzz the targets one after the other; 1 where one of them found something."""
+    """Fuzz the targets in turn and return 1 if a target found something."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("targets", nargs="*", default=NAMES, metavar="TARGET")
     parser.add_argument("--seconds", type=int, default=600)

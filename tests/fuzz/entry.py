@@ -1,6 +1,6 @@
-"""One target under the fuzzer: `python entry.py TARGET [options of libFuzzer] [folders]`.
+"""Run one target under the fuzzer: `python entry.py TARGET [libFuzzer options] [folders]`.
 
-It is a program by itself, as podium must be imported by the fuzzer, which watches its branches.
+This is a separate program because the fuzzer must import podium to instrument its branches.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 ROOM = 2048
-"""Megabytes that a target may take, the fuzzer's own included."""
+"""Memory limit of a target in megabytes, including the fuzzer."""
 
 
 def main() -> None:
-    """Hand the target to the fuzzer; it does not return."""
+    """Start the fuzzer on the target. This function does not return."""
     root = Path(__file__).parents[2]
     sys.path[:0] = [str(root), str(root / "src"), str(root / ".fuzz")]
     try:

@@ -1,3 +1,3 @@
-"""The names of the targets, which need none of what they fuzz."""
+"""The names of the targets. This module does not import the code that is fuzzed."""
 
 NAMES = ("reader", "toml", "system", "unpack", "renderers")

@@ -1,7 +1,7 @@
-"""What is fuzzed: functions of bytes that raise where podium does what it never may.
+"""Fuzz targets: functions that accept bytes and raise an exception if podium misbehaves.
 
-Each takes any bytes at all. What podium says of bad input, findings or a ComplianceError, is right;
-any other exception, a finding of podium's own fault, or output that a reader obeys is not.
+A target accepts any bytes. Findings and a ComplianceError are correct answers to bad input. Any
+other exception, a finding on an internal error, or output with control characters is a failure.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from podium.rules.finding import Finding, Profile, Severity
 from tests.hostile_calls import CONTROL
 
 
-def _told(error: Exception) -> None:
-    assert str(error), "a fault without a word"
+def _has_message(error: Exception) -> None:
+    assert str(error), "an error without a message"
 
 
 ROUNDS = [rounds[key] for key in rounds]
@@ -45,7 +45,7 @@ SOME = [rounds["training", name] for name in ("5.1", "0.6")] + [rounds["hpc", "3
 
 
 def reader(data: bytes) -> None:
-    """A log, judged by the rules of the round that its first byte says."""
+    """Judge a log by the rules of the round that the first byte selects."""
     rules = ROUNDS[data[0] % len(ROUNDS)] if data else ROUNDS[-1]
     for profile in Profile:
         log = parse_log(data[1:], rules.generation)
@@ -56,18 +56,18 @@ def reader(data: bytes) -> None:
 
 
 def toml(data: bytes) -> None:
-    """A TOML file: within the limits it is what Python's reader makes of it."""
+    """Read a TOML file. Within the limits, the result is the same as that of `tomllib`."""
     text = data.decode("utf-8", "replace")
     try:
         found = read_toml(text)
     except ValueError as error:
-        _told(error)
+        _has_message(error)
         return
     assert repr(found) == repr(tomllib.loads(text))
 
 
 def system(data: bytes) -> None:
-    """A system description, recovered as far as it goes and judged by some rounds."""
+    """Parse a system description as far as possible and judge it by some rounds."""
     document = parse_description(data)
     for rules in SOME:
         for profile in Profile:
@@ -75,7 +75,7 @@ def system(data: bytes) -> None:
 
 
 def unpacked(data: bytes) -> None:
-    """An archive: unpacked whole below its folder, or refused with nothing left."""
+    """Unpack an archive completely inside its folder, or refuse it and leave no files."""
     shm = "/dev/shm"
     place = Path(tempfile.mkdtemp(dir=shm if os.path.isdir(shm) else None, prefix="podium-fuzz."))
     output, limits = place / "in/out", Limits(size=1 << 24, members=1000)
@@ -85,7 +85,7 @@ def unpacked(data: bytes) -> None:
         try:
             unpack(place / "a.tar", output, UnpackOptions(limits=limits, durable=False))
         except ComplianceError as error:
-            _told(error)
+            _has_message(error)
             assert os.listdir(output.parent) == []
         else:
             for folder, folders, names in os.walk(output):
@@ -101,10 +101,10 @@ RULES = Rules(usage="training", round="5.1", profile="policy", chosen_by="folder
 
 
 def renderers(data: bytes) -> None:
-    """A report in which paths, messages and values are parts of the bytes after the first.
+    """Render a report whose paths, messages and values are parts of the bytes.
 
-    The first says in which format, and whether what is no text is replaced, or kept as the halves
-    of characters that such names of files have.
+    The first byte selects the format. It also selects whether invalid UTF-8 is replaced, or kept as
+    surrogates, as in names of files.
     """
     first = data[0] if data else 0
     name, halves = FORMATS[first % len(FORMATS)], "surrogateescape" if first & 128 else "replace"
@@ -163,5 +163,5 @@ SEEDS = Path(__file__).parent / "seeds"
 
 
 def seeds(name: str) -> Iterator[Path]:
-    """The inputs that are kept for a target."""
+    """Return the seeds of a target."""
     return iter(sorted((SEEDS / name).iterdir()))

@@ -1,4 +1,4 @@
-"""The writing commands that are killed, each with what it writes and what may be there after."""
+"""The commands that are killed, with their targets and the allowed states afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Content = dict[str, bytes]
 
 
 def content(path: Path) -> Content:
-    """Every file at or below a path."""
+    """Return the content of every file at or below a path."""
     if path.is_file():
         return {"": path.read_bytes()}
     found = sorted(each for each in path.rglob("*") if each.is_file())
@@ -22,12 +22,12 @@ def content(path: Path) -> Content:
 
 
 def as_a_whole(there: Content, versions: Sequence[Content]) -> bool:
-    """Whether the old target is there, or the new one."""
+    """Return whether the target is the old or the new version."""
     return there in versions
 
 
 def file_by_file(there: Content, versions: Sequence[Content]) -> bool:
-    """Whether each file is the old or the new one, and no content is lost."""
+    """Return whether each file is the old or the new version, and no content is missing."""
     old, new = versions
     held = set(there.values())
     whole = all(data in (old.get(name), new.get(name)) for name, data in there.items())
@@ -37,26 +37,26 @@ def file_by_file(there: Content, versions: Sequence[Content]) -> bool:
 
 @dataclass(frozen=True)
 class Act:
-    """A command that writes `target`, and what prepares the folder: both get the working folder."""
+    """A command that writes `target`. Its functions get the working folder."""
 
     name: str
     words: Callable[[Path], list[str]]
     target: Callable[[Path], Path]
     before: Callable[[Path], list[str]] | None = None
-    """A command that is called once, and makes what this one reads."""
+    """A command that is called once before, and writes what this command reads."""
     fresh: bool = False
-    """The command writes only where nothing is."""
+    """The command refuses an existing target."""
     first: Callable[[Path], object] | None = None
-    """What makes the old target, where the command does not."""
+    """A function that creates the old target if the command does not."""
     shown: Callable[[Path], Content] = content
     whole: Callable[[Content, Sequence[Content]], bool] = as_a_whole
     statuses: tuple[int, ...] = (0,)
     same: bool = False
-    """The old target and the new one are the same."""
+    """The old and the new target are the same."""
 
 
 def break_tree(at: Path) -> None:
-    """A copy of the tree with mistakes that `podium fix` corrects."""
+    """Copy the tree and add mistakes that `podium fix` corrects."""
     target = at / "fixed"
     if target.exists():
         shutil.rmtree(target)
@@ -73,7 +73,7 @@ def break_tree(at: Path) -> None:
 
 
 def check_words(at: Path, *more: str) -> list[str]:
-    """A check of the tree whose report is written to a file."""
+    """Return the arguments of a check that writes its report to a file."""
     words = ["check", str(at / "tree"), "--round", "5.1", "--format", "json"]
     return [*words, "--output", str(at / "report.json"), "--jobs", "2", *more]
 

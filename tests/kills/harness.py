@@ -1,12 +1,12 @@
-"""Kill podium at random moments and look at what is left: `make kills N=2000`.
+"""Kill podium at random moments and check the files that remain: `make kills N=2000`.
 
-A round starts one act in processes of its own, sends SIGKILL, SIGTERM or SIGINT at a moment drawn
-from the act's usual time, and judges what lies on the disk:
+A round starts one command in separate processes, sends SIGKILL, SIGTERM or SIGINT at a random
+moment of its usual run time, and checks the files on the disk:
 
-- loggers: every line whose call had returned is in the log, whole and once; nothing is mixed;
-- the commands of `acts`: the old tree, file or store or the new one is there, of `fix` each old or
-  new file; the source is untouched, no process outlives its command; the next call succeeds and
-  leaves nothing else behind.
+- loggers: every line whose call returned is in the log, complete and once; lines are not mixed;
+- commands of `acts`: the target is the old or the new version (with `fix`, each file is), the
+  source is unchanged, and no process outlives its command. The next call succeeds and leaves no
+  temporary files.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ for who in range(int(count)):
         said = os.open(f"{acks}.{who}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         for number in range(10**9):
             if os.getppid() != group:
-                os._exit(0)  # whoever is to kill this was killed, and the disk is not to fill up
+                os._exit(0)  # the killing process is gone; stop before the disk is full
             size = (number * 7919 + who) % 197
             if long == "1" and number % 5 == who % 5:
                 size += 65_536 + number % 9000
@@ -69,7 +69,7 @@ os.killpg(0, signal.SIGKILL)
 
 @dataclass
 class Tally:
-    """How many kills of each kind came to what."""
+    """The number of kills of each kind, and the errors that they showed."""
 
     kills: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Tally:
 
 
 def kill_writers(place: Path, chance: random.Random, tally: Tally) -> None:
-    """Kill a group of writers of one log, three times, each time followed by others."""
+    """Kill a group of writers of one log, three times in a row."""
     api, long = chance.choice(["logger", "mllog"]), chance.random() < 0.5
     log, expected = place / "result_0.txt", Counter[str]()
     for turn in range(3):
@@ -122,7 +122,7 @@ def kill_writers(place: Path, chance: random.Random, tally: Tally) -> None:
 
 
 def lost_or_mixed(log: Path, expected: Counter[str], tally: Tally) -> list[str]:
-    """What is wrong with a log in which these lines were acknowledged."""
+    """Return the errors of a log in which these lines were acknowledged."""
     found: Counter[str] = Counter()
     faults = []
     for line in log.read_bytes().split(b"\n") if log.exists() else ():
@@ -132,7 +132,7 @@ def lost_or_mixed(log: Path, expected: Counter[str], tally: Tally) -> list[str]:
             try:
                 value = json.loads(line.removeprefix(b":::MLLOG "))["value"]
             except ValueError:
-                # Of the line that was being written; but only its beginning, and no other's end
+                # The line that was being written may be incomplete, but not mixed
                 tally.pieces += 1
                 if not b':::MLLOG {"namespace": "", "time_ms": '.startswith(line[:38]):
                     faults.append(f"not the beginning of a line: {line[:80]!r}")
@@ -148,14 +148,14 @@ def lost_or_mixed(log: Path, expected: Counter[str], tally: Tally) -> list[str]:
 
 
 def podium(words: list[str]) -> subprocess.Popen[bytes]:
-    """Start a command in a new session, by which its processes are found."""
+    """Start a command in a new session, which identifies its processes."""
     line = [sys.executable, "-m", "podium", *words]
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     return subprocess.Popen(line, **streams, start_new_session=True)
 
 
 def orphans(session: int, seconds: float = 30) -> list[int]:
-    """The processes of a session that do not end in time; they are killed."""
+    """Kill and return the processes of a session that do not end in time."""
     end = time.monotonic() + seconds
     while (found := processes_of(session)) and time.monotonic() < end:
         time.sleep(0.05)
@@ -166,11 +166,11 @@ def orphans(session: int, seconds: float = 30) -> list[int]:
 
 
 def processes_of(session: int) -> list[int]:
-    """The living processes of a session."""
+    """Return the running processes of a session."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            # The name in parentheses may hold anything
+            # The name in parentheses may contain any character
             state, _, _, of = path.read_text().rpartition(")")[2].split()[:4]
             if int(of) == session and state not in "ZX":
                 found.append(int(path.parent.name))
@@ -178,23 +178,23 @@ def processes_of(session: int) -> list[int]:
 
 
 def has_own_frame(said: str) -> bool:
-    """Whether a traceback has a frame of podium's own files; others may be below such a folder."""
+    """Return whether a traceback has a frame in a module of podium."""
     return re.search(r'File "[^"]*/podium/[\w/]*\.py"', said) is not None
 
 
 def ended_well(status: int, said: str, statuses: tuple[int, ...] = (0,)) -> bool:
-    """Whether an interrupted command ended as it should, by its exit status and standard error.
+    """Return whether the exit status and standard error of an interrupted command are correct.
 
-    `statuses` are those of a command that came to its end before it was interrupted.
+    `statuses` are the exit statuses of a command that ends before it is interrupted.
 
-    A traceback is Python's own only where no line of it is podium's: Python was still starting.
+    A traceback is accepted only without a frame of podium: Python was still starting.
     """
     if "Traceback" in said:
-        # 1 is that of a Python that could not load what it needs itself. An interrupt that came up
-        # in a callback of its imports it forgets, says so, and starts podium all the same
+        # Python exits with 1 if it cannot finish its own start. It reports and ignores an interrupt
+        # in a callback of its imports, and then starts podium
         ends = 0 if said.startswith(FORGOTTEN) else 1
         return status in (-signal.SIGINT, ends) and not has_own_frame(said)
-    # Interrupted before Python has a handler, the kernel ends it without a word
+    # Before Python installs its handler, the kernel ends the process without a message
     if status == -signal.SIGINT:
         return not said
     return status in statuses or (status == Exit.INTERRUPTED and said.endswith(INTERRUPTED))
@@ -207,7 +207,7 @@ FORGOTTEN = "Exception ignored in: "
 
 @dataclass
 class Bench:
-    """A working folder for one act: both versions of its source and its target, and its time."""
+    """A working folder for one command, with both versions of its target and its run time."""
 
     act: Act
     place: Path
@@ -215,7 +215,7 @@ class Bench:
     seconds: float = 1.0
 
     def prepare(self) -> None:
-        """Make the target from the first source and from the second."""
+        """Create the target from the old source and from the new source."""
         for number in range(2):
             self.set_source(number)
             if number == 0 and self.act.first is not None:
@@ -241,19 +241,19 @@ class Bench:
         shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
 
     def set_source(self, number: int) -> None:
-        """Let the sources be the old or the new ones."""
+        """Write the old or the new sources."""
         text = f"import number_{number}\n"
         for folder in ("work/src", "tree"):
             (self.place / folder / "more.py").write_text(text)
 
     def source(self) -> Content:
-        """What the act reads and must not touch."""
+        """Return the files that the command reads and must not change."""
         paths = ("work/runs", "work/src", "work/sys.json", "work/podium.toml", "tree")
         found = {path: content(self.place / path) for path in paths}
         return {f"{path}/{name}": data for path, one in found.items() for name, data in one.items()}
 
     def kill(self, chance: random.Random, tally: Tally) -> None:
-        """Start from the old target and kill the call that makes the new one."""
+        """Start from the old target and kill the call that writes the new target."""
         how = chance.choice(SIGNALS)
         self.set_source(1)
         before = self.source()
@@ -261,7 +261,7 @@ class Bench:
             time.sleep(chance.random() * self.seconds * 1.1)
             command.send_signal(how)
             command.wait(120)
-            # Before standard error is read: an orphan would keep it open
+            # Before standard error is read, because an orphan would keep it open
             living = orphans(command.pid)
             said = (command.stderr.read() if command.stderr else b"").decode()
         tally.kills[f"{self.act.name} {how.name}"] += 1
@@ -279,20 +279,20 @@ class Bench:
         self._again(about, tally)
 
     def _whole(self) -> Content:
-        """What is at the target, but for the unfinished, which the next call removes."""
+        """Return the target without unfinished files, which the next call removes."""
         return {name: data for name, data in self._shown().items() if PREFIX not in name}
 
     def _shown(self) -> Content:
         return self.act.shown(self.act.target(self.place))
 
     def _again(self, about: str, tally: Tally) -> None:
-        """The next call recovers; then the old target is put back."""
+        """Check that the next call recovers, and restore the old target."""
         if self.act.fresh:
             self.clear()
         before = [each for each in self.place.rglob(f"{PREFIX}*") if each.is_dir()]
         tally.removed += len(before)
         for left in before:
-            # As if a minute had gone by: one without a marker may just be made
+            # The folder must look a minute old: a newer folder without a marker may be in use
             os.utime(left, (time.time() - 60, time.time() - 60))
         with podium(self.act.words(self.place)) as command:
             status = command.wait(120)
@@ -314,7 +314,7 @@ class Bench:
             target.write_bytes(self.versions[0][""])
 
     def _make_old(self) -> None:
-        """Let the command itself bring the old target back."""
+        """Restore the old target by running the command."""
         self.set_source(0)
         with podium(self.act.words(self.place)) as command:
             assert command.wait(120) in self.act.statuses
@@ -328,13 +328,13 @@ class Bench:
 
 
 def make_bench(act: Act, place: Path) -> Bench:
-    """A working folder with loose files of a submission, a tree and a bundle of it."""
+    """Return a working folder with the loose files, the tree and the bundle of a submission."""
     from tests.compliance.packs import Loose
 
     loose = Loose(place)
     shutil.copytree(loose.original.root, place / "tree")
     (place / "tree/more.txt").write_bytes(b"words " * 2_000_000)
-    # Enough for worker processes
+    # Large enough for worker processes
     for log in (place / "tree").glob("results/*/*/result_*.txt"):
         log.write_bytes(log.read_bytes() + b"a line of a framework\n" * 100_000)
     with podium(["bundle", str(place / "tree"), str(place / "given.tar.gz")]) as command:
@@ -360,14 +360,14 @@ def run(
     seconds: float = math.inf,
     progress: Callable[[Tally], object] = lambda _: None,
 ) -> Tally:
-    """So many kills, a share of them of loggers, or as many as there is time for."""
-    # A shell may start what runs in the background with interrupts ignored, which is inherited
+    """Do `count` kills, a share of them on loggers, or as many as the time allows."""
+    # A shell may start background jobs with SIGINT ignored, and child processes inherit this
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tally, chance = Tally(), random.Random(seed)
     end = time.monotonic() + seconds
-    # An interrupt of the harness itself ends it with what it has
+    # An interrupt of the harness itself ends it with the results so far
     with tempfile.TemporaryDirectory(prefix="podium-kills.") as top, suppress(KeyboardInterrupt):
-        # Half of the time, as commands take longer
+        # Loggers get at most half of the time, because commands are slower
         while (
             sum(tally.kills.values()) < count * loggers
             and time.monotonic() < end - min(seconds, 1e9) / 2
@@ -377,7 +377,7 @@ def run(
             shutil.rmtree(place)
             progress(tally)
         benches = []
-        # One kill of each at least: what has none need not be made
+        # Prepare only commands that get at least one kill
         for act in ACTS[: max(0, count - sum(tally.kills.values()))]:
             place = Path(top) / act.name.replace(" ", "-")
             place.mkdir()
@@ -391,14 +391,14 @@ def run(
 
 
 def show_progress(tally: Tally) -> None:
-    """One line to stderr for each hundred kills, so that an early end leaves a count."""
+    """Print the count to stderr every hundred kills, in case the run ends early."""
     kills = sum(tally.kills.values())
     if not kills % 100:
         sys.stderr.write(f"{kills} kills, {len(tally.faults)} faults\n")
 
 
 def main() -> int:
-    """Kill, print the tally, and end with 1 where there was a fault."""
+    """Run the kills, print the tally, and return 1 if there was an error."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=2000)
     parser.add_argument("--seed", type=int, default=1)

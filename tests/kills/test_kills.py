@@ -1,4 +1,4 @@
-"""Killed at random moments, loggers lose nothing and commands leave the old tree or the new."""
+"""After a kill, no logged line is missing, and the target is the old or the new version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.kills.harness import FORGOTTEN, ended_well, run
 
 
 @pytest.mark.long
-def test_a_few_kills() -> None:
+def test_a_few_kills_show_no_error() -> None:
     tally = run(6, seed=7)
     assert tally.faults == []
     assert sum(tally.kills.values()) >= 6
@@ -47,14 +47,14 @@ KeyboardInterrupt
         (3, "podium: interrupted\n", False),
     ],
 )
-def test_an_interrupt_may_show_the_traceback_of_pythons_start_only(
+def test_an_interrupted_command_ends_without_a_podium_traceback(
     status: int, said: str, well: bool
 ) -> None:
     assert ended_well(status, said) is well
 
 
 @pytest.mark.long
-def test_many_kills() -> None:
+def test_many_kills_of_every_command_show_no_error() -> None:
     tally = run(120, seed=11)
     assert tally.faults == []
     assert {name.split()[0] for name in tally.kills} == {

@@ -1,4 +1,4 @@
-"""The vocabulary: complete, consistent, and helpful about misspelt keys."""
+"""The vocabulary: complete, consistent, and with suggestions for misspelled keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRAINING_ROUNDS = [*training_from("0.6")]
 HPC_ROUNDS = [f"hpc {name}" for name in HPC[1:]]
 
 
-def test_every_constant_carries_the_name_of_its_key() -> None:
+def test_every_constant_has_the_name_of_its_key() -> None:
     constants = {name: value for name, value in vars(keys).items() if isinstance(value, Key)}
     assert {name.lower() for name in constants} == set(ALL)
     assert all(name.lower() == key.name for name, key in constants.items())
@@ -87,7 +87,7 @@ def test_prefixes_of_v05_cover_most_of_its_keys() -> None:
         ("opt_init_checkpoint_step", "init_checkpoint_step"),
     ],
 )
-def test_a_misspelt_key_has_a_suggestion(written: str, meant: str) -> None:
+def test_a_misspelled_key_has_a_suggestion(written: str, meant: str) -> None:
     found = nearest(written)
     assert found is not None
     assert found.name == meant
@@ -108,7 +108,7 @@ def test_a_misspelt_key_has_a_suggestion(written: str, meant: str) -> None:
         "x" * 100_000,
     ],
 )
-def test_a_key_of_its_own_has_no_suggestion(name: str) -> None:
+def test_an_unrelated_key_has_no_suggestion(name: str) -> None:
     assert nearest(name) is None
 
 
@@ -118,5 +118,5 @@ def test_a_known_key_has_no_suggestion() -> None:
 
 @settings(deadline=None)
 @given(st.text())
-def test_any_text_is_a_possible_key(name: str) -> None:
+def test_only_an_unknown_name_has_a_suggestion(name: str) -> None:
     assert nearest(name) is None or known(name) is None

@@ -1,4 +1,4 @@
-"""Names of a log that were probably to be a key that the log lacks."""
+"""Names in a log that probably mean a key that the log lacks."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ MEANT = {
 
 
 @pytest.mark.parametrize(("name", "key"), MEANT.items())
-def test_a_name_is_matched_with_the_key_that_is_lacking(name: str, key: str) -> None:
+def test_a_near_miss_is_matched_with_the_missing_key(name: str, key: str) -> None:
     assert key in ALL
     assert near_misses([name, "train_loss", "seed"], [key]) == {name: key}
 
 
 @pytest.mark.parametrize("name", MEANT)
-def test_a_log_that_lacks_nothing_has_no_near_miss(name: str) -> None:
+def test_a_log_without_missing_keys_has_no_near_misses(name: str) -> None:
     assert near_misses([name], []) == {}
 
 
@@ -46,7 +46,7 @@ def test_a_log_that_lacks_nothing_has_no_near_miss(name: str) -> None:
     ("name", "key"),
     [
         ("train_loss", "eval_accuracy"),
-        ("opt_end_learning_rate", "opt_base_learning_rate"),  # a key of its own
+        ("opt_end_learning_rate", "opt_base_learning_rate"),  # a different standard key
         ("opt_lr_decay_steps", "opt_learning_rate_warmup_steps"),
         ("target_accuracy", "eval_accuracy"),
         ("seed_of_the_data", "seed"),
@@ -54,11 +54,11 @@ def test_a_log_that_lacks_nothing_has_no_near_miss(name: str) -> None:
         ("x" * 10_000, "global_batch_size"),
     ],
 )
-def test_names_that_mean_something_else(name: str, key: str) -> None:
+def test_unrelated_names_are_not_near_misses(name: str, key: str) -> None:
     assert near_misses([name], [key]) == {}
 
 
-def test_each_name_stands_for_one_key() -> None:
+def test_each_missing_key_is_matched_with_one_name() -> None:
     lacking = ["opt_base_learning_rate", "opt_learning_rate_warmup_steps"]
     found = near_misses(["opt_base_lr", "opt_lr", "opt_lr_warmup_steps"], lacking)
     assert found == {

@@ -1,4 +1,4 @@
-"""Small models are fastest on one thread, and several tests may run at once."""
+"""Run each test on one thread: small models run fastest on one, and tests run in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Little datasets, of all benchmarks that have one, in its real form, for models of smoke size."""
+"""Small datasets in the real format of each benchmark that has one, for models of smoke size."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from PIL import Image
 from podium.reference_runs.catalogue import find
 
 TRAINING, EVALUATION = 8, 4
-"""Samples of the datasets, but for NCF's and R-GAT's."""
+"""Numbers of training and evaluation samples in each dataset except that of NCF."""
 
 
 @dataclass(frozen=True)
 class Little:
-    """A benchmark's dataset, what must be set for it, and the files that are no data."""
+    """A small dataset of a benchmark, with its settings and the names of its weight files."""
 
     write: Callable[[Path], None]
     settings: dict[str, Any] = field(default_factory=dict)
     networks: tuple[str, ...] = ()
-    """Weights to begin with, which may be read before the clock starts."""
+    """Files of initial weights, which may be read before the clock starts."""
     short: str = ""
-    """The file or folder that is named where the training data are too few."""
+    """The file or folder that the error names if there are too few training samples."""
     counts: tuple[int, int] = (TRAINING, EVALUATION)
     tokens: int = 0
-    """What the log counts as `eval_samples` instead of sequences; 0 where it does not."""
+    """The number of tokens that the log records as `eval_samples`; 0 if it records samples."""
 
     @property
     def logged(self) -> tuple[int, int]:
-        """Values of `train_samples` and `eval_samples`."""
+        """The logged values of `train_samples` and `eval_samples`."""
         return self.counts[0], self.tokens or self.counts[1]
 
 
 def settings(name: str, **more: Any) -> list[str]:
-    """Options of `podium run` for the shapes of smoke scale at reference scale."""
+    """Return options of `podium run` that set the shapes of smoke scale at reference scale."""
     smoke = find(name).smoke()
     small = {each.name: getattr(smoke, each.name) for each in fields(smoke)}
     small |= {"train_samples": TRAINING, "eval_samples": EVALUATION, "global_batch_size": 4}
@@ -82,7 +82,7 @@ def _apart(folder: Path) -> None:
 
 
 def _pairs(folder: Path) -> None:
-    """Files of four sequences, each with its number for a word, eight words and two masked ones."""
+    """Write files of four sequences: eight tokens, of which one is the index and two are masked."""
     import h5py  # type: ignore[import-untyped]
 
     from podium.reference_runs.benchmarks.bert.model import Bert
@@ -128,7 +128,7 @@ def _images(folder: Path) -> None:
 
 
 def _annotated(images: Path, annotations: Path, count: int) -> None:
-    """Images with one object each, and their annotations."""
+    """Write images with one object each, and their annotations."""
     for folder in (images, annotations.parent):
         folder.mkdir(parents=True, exist_ok=True)
     for at in range(count):
@@ -181,7 +181,7 @@ def _outlined(folder: Path) -> None:
         _annotated(folder / part, folder / "annotations" / f"instances_{part}.json", count)
     config: Any = find("maskrcnn").smoke()
     body = Detector(config).body
-    # The norms of a trained backbone have statistics
+    # A trained backbone contains the statistics of its norms
     body.measure(128 * torch.randn(4, 3, 64, 64))
     torch.save(body.state_dict(), folder / "backbone.pt")
 
@@ -205,7 +205,7 @@ def _weather(folder: Path) -> None:
 
 
 def tfrecord(counts: Any, parameters: Any) -> bytes:
-    """A file of one record; the checksums are left out as nobody looks at them."""
+    """Return a TFRecord file with one record; the checksums are 0 because they are not checked."""
 
     def part(number: int, content: bytes) -> bytes:
         length, sized = len(content), b""
@@ -258,7 +258,7 @@ def _days(folder: Path) -> None:
 
 
 def _plays(folder: Path) -> None:
-    """Four listeners with six events each: three, two plays, and one on another day."""
+    """Write six events of each of four users: three of history, two plays, and one a day later."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -332,7 +332,7 @@ def _encoded(folder: Path) -> None:
         rows = [{k: halved(rng.random(v)) for k, v in given.items()} for _ in range(count)]
         if part == "coco_preprocessed":
             rows = [row | {"timestep": at % 8} for at, row in enumerate(rows)]
-        # Several files, as the published data are
+        # The published data also consists of several files
         write_arrow(folder / part / "data-00000-of-00002.arrow", rows[: count // 2])
         write_arrow(folder / part / "data-00001-of-00002.arrow", rows[count // 2 :])
     (folder / "empty_encodings").mkdir()
@@ -342,7 +342,7 @@ def _encoded(folder: Path) -> None:
 
 
 def encoded_shapes(config: Any) -> dict[str, tuple[int, ...]]:
-    """Shapes of what FLUX.1's rows hold, by column."""
+    """Return the shapes of the columns in a row of FLUX.1, by name."""
     image = (config.latent_channels, config.latent_size, config.latent_size)
     captions = (config.text_length, config.text_width), (config.pooled_width,)
     names = ("mean", "logvar", "t5_encodings", "clip_encodings")
@@ -350,14 +350,14 @@ def encoded_shapes(config: Any) -> dict[str, tuple[int, ...]]:
 
 
 def halved(numbers: Any) -> bytes:
-    """Numbers as bfloat16, in the bytes of a .npy file of 16-bit integers."""
+    """Return numbers as bfloat16 in the bytes of a .npy file of 16-bit integers."""
     stream = io.BytesIO()
     np.save(stream, (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16))
     return stream.getvalue()
 
 
 def write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:
-    """An Arrow stream, as Hugging Face's datasets are saved."""
+    """Write an Arrow stream, the format in which Hugging Face saves datasets."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     path.parent.mkdir(exist_ok=True)
@@ -367,7 +367,7 @@ def write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 class Flat(torch.nn.Module):
-    """A frozen network's place-taker: the first few numbers of what it gets."""
+    """A substitute for a frozen network that returns the first numbers of its input."""
 
     def __init__(self, numbers: int) -> None:
         super().__init__()
@@ -378,14 +378,14 @@ class Flat(torch.nn.Module):
 
 
 class Same(torch.nn.Module):
-    """A decoder that decodes nothing."""
+    """A substitute for a decoder that returns its input."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x
 
 
 class Spelled(torch.nn.Module):
-    """A text encoder: each token's number, again and again."""
+    """A substitute for a text encoder that repeats the number of each token."""
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
         return words[:, :, None].float().expand(-1, -1, 32) / 10

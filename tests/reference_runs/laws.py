@@ -1,4 +1,4 @@
-"""What holds for every model of a kind, whichever trainer it belongs to."""
+"""Checks that apply to every model of a kind, in any trainer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.reference_runs.modeling.beams import PAD
 
 
 def reaches_every_parameter(task: Any, model: nn.Module) -> Any:
-    """The loss of one step, whose gradient no parameter lacks."""
+    """Return the loss of one step, and check that every parameter gets a gradient."""
     loss = task.loss(model, next(task.batches(1, 0)))
     loss.total.backward()
     lacking = [n for n, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum()]
@@ -20,7 +20,7 @@ def reaches_every_parameter(task: Any, model: nn.Module) -> Any:
 
 
 def predicts_from_the_past(model: nn.Module) -> None:
-    """A translator's scores of a word depend on no word behind it, and on no padding."""
+    """Check that a translator's scores of a word do not depend on later words or padding."""
     source, target = torch.randint(2, 120, (3, 7)), torch.randint(2, 120, (3, 9))
     scores = model(source, target)
     changed = target.clone()

@@ -1,4 +1,4 @@
-"""Smoke runs made smaller still, for tests that take some steps of every benchmark."""
+"""Smoke runs with even less data, for tests that run a few steps of every benchmark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SMALLER: dict[str, dict[str, Any]] = {
     "bert": {"train_samples": 1024, "eval_samples": 4},
-    # Each rank draws dropout of its own, as in the references
+    # As in the references, each rank draws its own dropout
     "llama2_70b_lora": {"lora_dropout": 0.0},
     "gnmt": {"train_samples": 1024, "eval_samples": 20},
     "gpt_oss_20b": {"max_sequence_length": 256},
@@ -35,7 +35,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "ssd": {
         "train_samples": 160,
         "eval_samples": 4,
-        # Two ranks share a group
+        # Two ranks share a batch-norm group
         "model_bn_span": 16,
         # Norms over few images make rounding errors grow with each step
         "opt_base_learning_rate": 1e-3,
@@ -51,12 +51,12 @@ SMALLER: dict[str, dict[str, Any]] = {
     "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},
     "qwen35_397b_grpo": {"num_prompts_per_step": 4, "global_batch_size": 64},
 }
-"""What makes data sooner, and leaves out what ranks draw by themselves."""
+"""Settings that generate data faster and disable random draws that differ between ranks."""
 
 
 @contextmanager
 def opened(name: str, setting: Setting, ranks: Ranks) -> Iterator[Stepper]:
-    """A benchmark's model, ready to train on shrunken data from seed 1."""
+    """Yield the stepper of a benchmark, ready to train on reduced data from seed 1."""
     changes = {key: str(value) for key, value in SMALLER.get(name, {}).items()}
     config = find(name).smoke().with_settings(changes)
     task = task_of(name)(config, setting, ranks)
@@ -69,7 +69,7 @@ def opened(name: str, setting: Setting, ranks: Ranks) -> Iterator[Stepper]:
 
 
 def losses_of(stepper: Stepper, first: int, last: int) -> list[float]:
-    """The loss of each step from `first` (from 0) to the one before `last`."""
+    """Return the losses of the steps from `first` (zero-based) up to but not including `last`."""
     each = stepper.task.config.steps_per_epoch
     found: list[float] = []
     while (done := first + len(found)) < last:

@@ -1,4 +1,4 @@
-"""Smoke runs as tests want them: trained into a file, then judged by podium and the incumbent."""
+"""Smoke runs for tests: train, write a log, and check it with podium and the official checker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 QUALITIES = ("eval_", "averaged_validation_loss", "aggregated_eval_accuracy")
-"""How keys of a quality begin."""
+"""Prefixes of keys that record a quality."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +32,18 @@ class Smoke:
     seed: int = 1
 
     def train(self, path: Path) -> Outcome:
-        """Train on the processor and log into a new file."""
+        """Train on the CPU and write a new log file."""
         changes = {name: str(value) for name, value in self.settings.items()}
         setting = Setting(seed=self.seed, device="cpu")
         request = run_request(self.name, setting, changes, (self.round, self.division))
         return run(request, path, lambda _: None)
 
     def errors(self, path: Path) -> dict[str, set[str]]:
-        """Keys of the errors that podium finds in a log, by profile, and the incumbent's.
+        """Return the keys of the errors in a log, by profile and for the official checker.
 
-        A target that was not reached has no key; it is "target" here, and a list of initialised
-        tensors that is not the reference's is "tensors". Where the incumbent ends without a
-        verdict, it is "verifier-crash", as in the verifier profile.
+        A missed target has no key; it is "target" here. A list of initialized tensors that
+        differs from that of the reference is "tensors". If the official checker ends without a
+        verdict, the key is "verifier-crash", as in the verifier profile.
         """
         usage = find(self.name).usage
         found: dict[str, set[str]] = {}
@@ -51,7 +51,7 @@ class Smoke:
             report = check(str(path), round=self.round, usage=usage, profile=profile)
             errors = [finding for finding in report.findings if finding.severity == "error"]
             found[profile] = {f.key or f.id.rpartition(".")[2] for f in errors}
-        if (usage, self.round) != ("hpc", "0.7"):  # which has no official verifier
+        if (usage, self.round) != ("hpc", "0.7"):  # this round has no official checker
             verdict = judge(path, usage, self.round)
             if verdict.crash is not None:
                 return found | {"incumbent": {"verifier-crash"}}

@@ -1,4 +1,4 @@
-"""BERT: the published size, equality with a library's, pairs and masks, files, the schedule."""
+"""BERT: published size, equality with transformers, pairs and masks, files and schedule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FEW = replace(smoke(), train_samples=64, eval_samples=64)
 def test_the_reference_model_has_the_published_size() -> None:
     with torch.device("meta"):
         model = Bert(reference())
-    # 335 141 888 in the encoder, and 1 084 220 in both heads
+    # 335,141,888 in the encoder and 1,084,220 in both heads
     assert sum(p.numel() for p in model.parameters()) == 336_226_108
     assert len(list(model.parameters())) == 398
 
@@ -53,13 +53,13 @@ def task() -> MaskedWords:
     return made
 
 
-def test_a_step_reaches_every_tensor() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     torch.manual_seed(1)
     model, made = Bert(FEW), task()
     loss = made.loss(model, next(made.batches(1, 0)))
     loss.total.backward()
     assert float(loss.items) == 32 * 4
-    # A fresh model guesses: of 20 words, and of following or not
+    # An untrained model guesses among 20 words and between two relations
     assert float((loss.total / loss.items).detach()) == pytest.approx(
         np.log(20) + np.log(2), rel=0.02
     )
@@ -77,10 +77,10 @@ LIBRARYS = (
     ("output_bias", "bias"),
     ("_embeddings", "_embeddings.weight"),
 )
-"""How the library writes the published names."""
+"""Replacements that convert published names to those of the library."""
 
 
-def test_it_is_the_librarys_model_on_shared_weights() -> None:
+def test_scores_equal_those_of_transformers_with_the_same_weights() -> None:
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(2)
     own = Bert(FEW).eval()
@@ -113,7 +113,7 @@ def test_it_is_the_librarys_model_on_shared_weights() -> None:
     assert torch.allclose(relation, found.seq_relationship_logits, atol=1e-4)
 
 
-def test_pairs_are_masked_as_the_paper_says() -> None:
+def test_pairs_are_masked_with_the_shares_of_the_paper() -> None:
     made = pairs(language(FEW), FEW, 4096, np.random.default_rng(4)).__getitems__(range(4096))
     rows = torch.arange(4096)[:, None]
     seen, words = made.tokens[rows, made.positions], FEW.vocabulary - SPECIAL
@@ -121,7 +121,7 @@ def test_pairs_are_masked_as_the_paper_says() -> None:
     assert float((seen == made.targets).float().mean()) == pytest.approx(0.1, abs=0.02)
     assert float(made.unrelated.float().mean()) == pytest.approx(0.5, abs=0.03)
     assert all(len(set(row)) == 4 for row in made.positions[:100].tolist())
-    # No place that holds no word
+    # Special tokens are not masked
     assert not set(made.positions.flatten().tolist()) & {0, 15, 31}
     assert (made.segments.sum(1) == 16).all()
 
@@ -130,7 +130,7 @@ NEIGHBOURS = (-2, -1, 1, 2)
 
 
 def surroundings(count: int, seed: int) -> tuple[list[Any], Any]:
-    """What stands at each of the NEIGHBOURS of masked words, and these words."""
+    """Return the words at each offset in NEIGHBOURS from masked words, and the masked words."""
     changed = language(smoke()).changed(CHANGED_SHARE, CHANGED_SEED)
     tokens, _, _, positions, words, _ = pairs(
         changed, smoke(), count, np.random.default_rng(seed)
@@ -139,7 +139,7 @@ def surroundings(count: int, seed: int) -> tuple[list[Any], Any]:
     return [tokens[rows, (positions + each).clip(0, last)] for each in NEIGHBOURS], words
 
 
-def test_counting_words_does_not_do() -> None:
+def test_counting_words_does_not_reach_the_target() -> None:
     size = smoke().vocabulary
     (known, words), (seen, wanted) = surroundings(16_384, 5), surroundings(2048, 6)
 
@@ -147,12 +147,12 @@ def test_counting_words_does_not_do() -> None:
         return float((chosen == wanted).mean())
 
     found = [np.bincount(words.flatten()).max() / words.size]
-    # What stands most often between two words, or behind them
+    # The most frequent word after two words, and between two words
     for first, second in ((0, 1), (1, 2)):
         table = np.zeros((size, size, size))
         np.add.at(table, (known[first], known[second], words), 1)
         found.append(right(table.argmax(-1)[seen[first], seen[second]]))
-    # All four neighbours, each for itself
+    # A naive Bayes classifier of all four neighbors
     scores = np.zeros((*wanted.shape, size))
     for before, now in zip(known, seen, strict=True):
         table = np.full((size, size), 0.5)
@@ -164,7 +164,7 @@ def test_counting_words_does_not_do() -> None:
     assert max(found) < smoke().target - 0.03, found
 
 
-def test_the_rate_counts_warm_up_and_decay_from_their_own_steps() -> None:
+def test_the_learning_rate_counts_warmup_and_decay_from_different_steps() -> None:
     config = replace(
         FEW,
         opt_base_learning_rate=1.0,
@@ -175,13 +175,13 @@ def test_the_rate_counts_warm_up_and_decay_from_their_own_steps() -> None:
     made = MaskedWords(config, Setting(), Ranks(torch.device("cpu")))
     rates = [made.learning_rate(step) for step in (1, 2, 10, 11, 51, 101, 102)]
     assert rates == pytest.approx([0.5, 11 / 20, 19 / 20, 0.9, 0.5, 0, 0])
-    # As the reference, which counts from 0
+    # The reference counts steps from 0
     made = MaskedWords(replace(config, start_warmup_step=0), Setting(), Ranks(torch.device("cpu")))
     assert made.learning_rate(1) == 0
 
 
-def test_evaluations_come_by_the_policys_formula() -> None:
-    # floor(0.05 · (230.23 · 256 + 3 000 000) / 25 000) · 25 000 = 150 000
+def test_evaluation_steps_follow_the_formula_of_the_policy() -> None:
+    # floor(0.05 · (230.23 · 256 + 3,000,000) / 25,000) · 25,000 = 150,000
     assert list(reference().evaluation_steps())[:3] == [586, 1172, 1758]
     large = replace(reference(), global_batch_size=8192)
     assert next(large.evaluation_steps()) == -(-225_000 // 8192)
@@ -215,7 +215,7 @@ def test_training_starts_from_the_published_weights(tmp_path: Path) -> None:
     up = weights["bert/encoder/layer_1/intermediate/dense/kernel"]
     assert up.shape == (64, 128)
     assert torch.equal(model.blocks[1].up.weight, up.T)  # type: ignore[union-attr]
-    # Has as many rows as there are answers: the one matrix that is not the other way round
+    # The only matrix that is not transposed: it has one row for each answer
     assert torch.equal(model.relation.weight, weights["cls/seq_relationship/output_weights"])
     del weights["bert/embeddings/LayerNorm/beta"]
     torch.save(weights, path)
@@ -227,12 +227,12 @@ def test_training_starts_from_the_published_weights(tmp_path: Path) -> None:
         started(tmp_path)
 
 
-def test_files_follow_each_other(tmp_path: Path) -> None:
+def test_a_batch_spans_several_files(tmp_path: Path) -> None:
     LITTLE["bert"].write(tmp_path)
     files = Files(tmp_path / "train", smoke())
     batch = files.__getitems__(range(3, 6))
     assert len(files) == 8
-    # Two files of four: each sequence holds its number
+    # Two files of four sequences; token 1 of each sequence is its index
     assert batch.tokens[:, 1].tolist() == [3, 4, 5]
     assert batch.attended[0].tolist() == [True] * 8 + [False] * 24
     assert batch.targets[0].tolist() == [3, 9, UNSCORED, UNSCORED]
@@ -247,7 +247,9 @@ def test_files_follow_each_other(tmp_path: Path) -> None:
         ("segment_ids", None, "contains no segment_ids"),
     ],
 )
-def test_a_wrong_file_is_told_by_name(tmp_path: Path, field: str, wrong: Any, said: str) -> None:
+def test_a_wrong_array_is_reported_with_its_file_name(
+    tmp_path: Path, field: str, wrong: Any, said: str
+) -> None:
     h5py = pytest.importorskip("h5py")
     LITTLE["bert"].write(tmp_path)
     with h5py.File(tmp_path / "train" / "0.hdf5", "a") as file:
@@ -258,14 +260,16 @@ def test_a_wrong_file_is_told_by_name(tmp_path: Path, field: str, wrong: Any, sa
         Files(tmp_path / "train", smoke()).__getitems__([0])
 
 
-def test_few_files_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sequences_of_two_files_are_read_with_a_limit_of_one_open_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     LITTLE["bert"].write(tmp_path)
     monkeypatch.setattr(files_module, "OPEN", 1)
     files = Files(tmp_path / "train", smoke())
     assert files.__getitems__([7, 0, 6, 1]).tokens[:, 1].tolist() == [7, 0, 6, 1]
 
 
-def test_no_file_and_no_hdf5_are_told(tmp_path: Path) -> None:
+def test_missing_and_unreadable_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"contains no \*\.hdf5 files"):
         Files(tmp_path, smoke())
     (tmp_path / "0.hdf5").write_bytes(b"no")

@@ -1,4 +1,4 @@
-"""CosmoFlow: published shapes, what its fields hold, staging in the log, its files, its log."""
+"""CosmoFlow: published shapes, synthetic fields, files, staging in the log and schedule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
 DERIVED = 8_907_556
-"""Five convolutions of 32 to 512 filters (4 704 608), dense layers of 128, 64 and 4 (4 202 948)."""
+"""Five convolutions of 32 to 512 filters (4,704,608), dense layers of 128, 64 and 4 (4,202,948)."""
 
 
 def small() -> CosmoFlow:
@@ -36,7 +36,7 @@ def small() -> CosmoFlow:
 
 
 def task(log: Path, config: CosmoFlow | None = None) -> Cosmology:
-    """A task whose volumes are staged."""
+    """Return a task with staged volumes."""
     made = Cosmology(config or small(), Setting(usage="hpc"), Ranks(torch.device("cpu")))
     made.prepare()
     with Logger(str(log), rank=0) as logger:
@@ -45,13 +45,13 @@ def task(log: Path, config: CosmoFlow | None = None) -> Cosmology:
     return made
 
 
-def test_the_reference_model_has_the_size_that_its_published_shapes_add_up_to() -> None:
+def test_the_reference_model_has_the_size_of_its_published_shapes() -> None:
     with torch.device("meta"):
         model = Regressor(reference())
     assert sum(p.numel() for p in model.parameters()) == DERIVED
 
 
-def test_a_step_reaches_every_parameter(tmp_path: Path) -> None:
+def test_a_step_gives_every_parameter_a_gradient(tmp_path: Path) -> None:
     trained = task(tmp_path / "log.txt")
     model = trained.build()
     batch = next(trained.batches(1, 0))
@@ -62,7 +62,7 @@ def test_a_step_reaches_every_parameter(tmp_path: Path) -> None:
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
-def test_answers_reach_a_little_beyond_the_parameters_range() -> None:
+def test_predictions_have_a_magnitude_of_at_most_1_2() -> None:
     model = Regressor(smoke())
     assert model(torch.randn(50, 4, 16, 16, 16) * 30).abs().max() <= 1.2
 
@@ -71,7 +71,7 @@ def test_answers_reach_a_little_beyond_the_parameters_range() -> None:
 
 
 def moments(parameter: int, value: float) -> dict[str, float]:
-    """What one sees of volumes whose one parameter is changed."""
+    """Return statistics of volumes after a change of one parameter."""
     parameters = np.zeros((64, 4))
     parameters[:, parameter] = value
     volumes = fields(parameters, 16, np.random.default_rng(5)).astype(float)
@@ -90,12 +90,12 @@ def moments(parameter: int, value: float) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("parameter", "trace"), list(enumerate(("density", "contrast", "scale", "growth")))
 )
-def test_each_parameter_leaves_a_trace_of_its_own(parameter: int, trace: str) -> None:
+def test_each_parameter_increases_a_separate_statistic(parameter: int, trace: str) -> None:
     low, middle, high = (moments(parameter, value)[trace] for value in (-1, 0, 1))
     assert low * 1.1 < middle < high / 1.1
 
 
-def test_files_are_the_same_for_a_seed_and_evaluation_for_all(tmp_path: Path) -> None:
+def test_training_files_depend_on_the_seed_and_evaluation_files_do_not(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         write(tmp_path / name, small(), seed)
     a, b, c = (open_made(tmp_path / name, "train") for name in "abc")
@@ -106,7 +106,7 @@ def test_files_are_the_same_for_a_seed_and_evaluation_for_all(tmp_path: Path) ->
 
 
 def field(number: int, content: bytes) -> bytes:
-    """A protocol buffer's field: number, length, content."""
+    """Return a field of a protocol buffer: number, length and content."""
     length, sized = len(content), b""
     while length > 127:
         sized, length = sized + bytes([length & 127 | 128]), length >> 7
@@ -114,7 +114,7 @@ def field(number: int, content: bytes) -> bytes:
 
 
 def tfrecord(counts: np.ndarray, parameters: np.ndarray) -> bytes:
-    """A file of one record; the checksums are left out as nobody looks at them."""
+    """Return a TFRecord file with one record; the checksums are 0 because they are not checked."""
     x = field(1, field(1, counts.astype("<i2").tobytes()))
     y = field(2, field(1, parameters.astype("<f4").tobytes()))
     entries = [field(1, field(1, name) + field(2, value)) for name, value in ((b"x", x), (b"y", y))]
@@ -122,9 +122,9 @@ def tfrecord(counts: np.ndarray, parameters: np.ndarray) -> bytes:
     return struct.pack("<Q", len(record)) + bytes(4) + record + bytes(4)
 
 
-def test_simulations_are_read_one_by_one(tmp_path: Path) -> None:
+def test_plain_and_gzipped_simulations_are_read(tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
-    counts = np.arange(4 * 8).reshape(2, 2, 2, 4)  # red shifts come last
+    counts = np.arange(4 * 8).reshape(2, 2, 2, 4)  # the last axis is the redshift
     data = tfrecord(counts, np.array([0.5, -0.5, 0.25, 0]))
     (tmp_path / "train" / "0.tfrecord").write_bytes(data)
     (tmp_path / "train" / "1.tfrecord").write_bytes(gzip.compress(data))
@@ -138,7 +138,7 @@ def test_simulations_are_read_one_by_one(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 200), st.binary(max_size=4))
-def test_a_damaged_simulation_is_told_by_name_or_read(
+def test_a_damaged_simulation_is_read_or_raises_data_missing(
     tmp_path_factory: pytest.TempPathFactory, place: int, junk: bytes
 ) -> None:
     folder = tmp_path_factory.mktemp("d") / "train"
@@ -149,14 +149,14 @@ def test_a_damaged_simulation_is_told_by_name_or_read(
         open_simulated(folder.parent, "train", 2).__getitems__([0])
 
 
-def test_a_broken_simulation_is_told_by_name(tmp_path: Path) -> None:
+def test_an_unreadable_simulation_is_reported_with_its_file_name(tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
     (tmp_path / "train" / "0.tfrecord").write_bytes(b"no record at all, but long enough")
     with pytest.raises(DataMissing, match=r"0\.tfrecord cannot be read"):
         open_simulated(tmp_path, "train", 2).__getitems__([0])
 
 
-def test_a_folder_without_volumes_is_told_by_name(tmp_path: Path) -> None:
+def test_a_folder_without_volumes_is_reported_with_its_name(tmp_path: Path) -> None:
     setting = Setting(scale="reference", usage="hpc", data=tmp_path)
     with pytest.raises(DataMissing, match="train"):
         Cosmology(reference(), setting, Ranks(torch.device("cpu"))).check_files()
@@ -169,7 +169,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line.partition(" ")[2]) for line in path.read_text().splitlines()]
 
 
-def test_volumes_are_read_from_the_copy_and_the_log_says_when_it_was_made(tmp_path: Path) -> None:
+def test_volumes_are_read_from_the_staged_copy_and_staging_is_logged(tmp_path: Path) -> None:
     trained = task(tmp_path / "log.txt")
     begun, ended = records(tmp_path / "log.txt")
     assert (begun["key"], begun["event_type"]) == ("staging_start", "INTERVAL_START")
@@ -181,7 +181,7 @@ def test_volumes_are_read_from_the_copy_and_the_log_says_when_it_was_made(tmp_pa
     assert all(trained.near.path in path.parents for path in trained.training.files)
 
 
-def test_the_rate_warms_up_and_falls_at_its_boundaries() -> None:
+def test_the_learning_rate_warms_up_and_falls_at_its_boundaries() -> None:
     config = replace(reference(), opt_learning_rate_warmup_factor=2.0)
     made = Cosmology(config, Setting(usage="hpc"), Ranks(torch.device("cpu")))
     each = config.steps_per_epoch

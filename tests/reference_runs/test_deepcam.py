@@ -1,4 +1,4 @@
-"""DeepCAM: the published size, its maps, metric and schedule, and each round's logs."""
+"""DeepCAM: published size, metric, maps, schedule, logged settings and staging."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def task_of(**settings: str) -> Segmentation:
 
 
 def staged(task: Segmentation) -> Segmentation:
-    """The task with its data near and open, as after the loop has called it."""
+    """Stage and open the data of a task, as the training loop does."""
     task.prepare()
     with Logger(io.StringIO(), rank=0) as log:
         task.stage(log)
@@ -45,7 +45,7 @@ def _separable(inputs: int, outputs: int) -> int:
 
 
 def _block(*widths: int, stride: int = 1, tail: bool = False) -> int:
-    """Convolutions with norms, the tail without, and the skip connection with a norm."""
+    """Count a block's parameters: convolutions with norms, a tail without, a skip with a norm."""
     inner = sum(_separable(a, b) + 2 * b for a, b in pairwise(widths))
     first, last = widths[0], widths[-1]
     ending = _separable(last, last) if tail or stride > 1 else 0
@@ -67,7 +67,7 @@ def test_the_reference_model_has_the_published_number_of_parameters() -> None:
     assert total == encoder + pyramid + decoder == 56_454_720
 
 
-def test_a_step_reaches_every_tensor_and_scores_come_at_full_resolution() -> None:
+def test_every_parameter_gets_a_gradient_and_scores_have_full_resolution() -> None:
     task = staged(task_of())
     model = task.build()
     batch = next(task.batches(1, 0))
@@ -78,14 +78,14 @@ def test_a_step_reaches_every_tensor_and_scores_come_at_full_resolution() -> Non
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
-def test_the_quality_is_the_mean_over_classes_and_counts_what_is_nowhere_as_found() -> None:
+def test_the_quality_is_the_mean_iou_and_an_absent_class_counts_as_one() -> None:
     true = torch.tensor([[[0, 0], [1, 1]], [[0, 0], [0, 0]]])
     found = torch.tensor([[[0, 1], [1, 1]], [[0, 0], [0, 0]]])
     assert overlap(found, true).tolist() == pytest.approx([(1 / 2 + 2 / 3 + 1) / 3, 1.0])
     assert overlap(true, true).tolist() == [1.0, 1.0]
 
 
-def test_cyclones_and_rivers_are_rare_and_their_decoys_are_background() -> None:
+def test_classes_of_drawn_maps_have_the_configured_frequencies() -> None:
     config = smoke()
     _, labels = draw(config, 200, np.random.default_rng(1))
     shares = np.bincount(labels.ravel(), minlength=3) / labels.size
@@ -108,7 +108,7 @@ def test_cyclones_and_rivers_are_rare_and_their_decoys_are_background() -> None:
         ({"scheduler_type": "cosine_annealing", "scheduler_t_max": "2"}, (0.5, 0.0, 0.0)),
     ],
 )
-def test_the_rate_follows_warm_up_and_schedule(
+def test_the_learning_rate_follows_warmup_and_schedule(
     settings: dict[str, str], rates: tuple[float, ...]
 ) -> None:
     task = task_of(opt_lr="1.0", **settings)
@@ -117,7 +117,7 @@ def test_the_rate_follows_warm_up_and_schedule(
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "LAMB"])
-def test_only_what_applies_is_logged(name: str) -> None:
+def test_only_settings_of_the_optimizer_and_scheduler_in_use_are_logged(name: str) -> None:
     config = smoke().with_settings({"opt_name": name, "scheduler_type": "cosine_annealing"})
     records = config.records("3.0")
     assert ("opt_max_grad_norm" in records) == (name == "LAMB")
@@ -135,12 +135,12 @@ def test_only_what_applies_is_logged(name: str) -> None:
         ("batchnorm_group_size", "2"),
     ],
 )
-def test_what_training_cannot_have_is_refused_by_name(name: str, value: str) -> None:
+def test_an_unsupported_setting_is_refused_with_its_name(name: str, value: str) -> None:
     with pytest.raises(RunFault, match=f"{name} is {value}"):
         task_of(**{name: value}).prepare()
 
 
-def test_staging_copies_every_file_between_its_records(tmp_path: Path) -> None:
+def test_staging_copies_every_file_and_logs_start_and_stop(tmp_path: Path) -> None:
     task = task_of()
     task.prepare()
     with Logger(str(tmp_path / "log.txt"), rank=0) as log:
@@ -154,7 +154,7 @@ def test_staging_copies_every_file_between_its_records(tmp_path: Path) -> None:
     assert records[1].metadata["staging_duration"] >= 0
 
 
-def test_staging_is_timed() -> None:
+def test_staging_is_part_of_the_timed_run() -> None:
     sink = io.StringIO()
     from podium.reference_runs.engine.loop import train
 
@@ -172,7 +172,7 @@ def _folder(path: Path, config: DeepCam) -> Path:
     return path
 
 
-def test_maps_are_scaled_by_the_folders_extremes(tmp_path: Path) -> None:
+def test_maps_are_scaled_to_0_to_1_by_the_statistics_of_the_folder(tmp_path: Path) -> None:
     config = smoke().with_settings(SMALL)
     weather = Weather(_folder(tmp_path / "cam", config), "train")
     maps, labels = weather.__getitems__(range(16))
@@ -181,7 +181,7 @@ def test_maps_are_scaled_by_the_folders_extremes(tmp_path: Path) -> None:
     assert float(maps.max()) == pytest.approx(1, abs=1e-6)
 
 
-def test_missing_maps_labels_and_statistics_are_told_by_name(tmp_path: Path) -> None:
+def test_wrong_and_missing_files_are_reported_with_their_names(tmp_path: Path) -> None:
     config = smoke().with_settings(SMALL)
     folder = _folder(tmp_path / "cam", config)
     weather = Weather(folder, "train")

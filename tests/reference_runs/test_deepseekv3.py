@@ -1,4 +1,4 @@
-"""DeepSeek-V3: the size, latent attention, balanced experts, the prediction ahead, its layout."""
+"""DeepSeek-V3: size, attention, balanced experts, multi-token prediction, published weights."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from podium.reference_runs.modeling.language.corpus import (  # noqa: E402
 from podium.reference_runs.weights.layout import deepseek, source  # noqa: E402
 
 PUBLISHED = 671_026_419_200
-"""Numbers of the released weights without the prediction ahead: 671 billion in the report; the
-corrections of 58 layers of 256 experts are among them."""
+"""Parameters of the released weights without multi-token prediction; the report says 671 billion.
+The number includes the corrections of 58 layers with 256 experts."""
 AHEAD = 11_610_067_968
-"""Of the prediction ahead; the release's notes speak of 11.5 billion beside what it shares."""
+"""Parameters of multi-token prediction; the release says 11.5 billion plus shared weights."""
 
 
 def test_the_reference_model_has_the_published_number_of_weights() -> None:
@@ -54,7 +54,7 @@ def test_the_reference_model_has_the_published_number_of_weights() -> None:
     assert ahead == AHEAD
 
 
-def test_the_reference_model_works_with_37_billion_of_them() -> None:
+def test_the_reference_model_has_37_billion_active_parameters() -> None:
     config = reference()
     with torch.device("meta"):
         model = Decoder(config)
@@ -65,13 +65,13 @@ def test_the_reference_model_works_with_37_billion_of_them() -> None:
     )
     ahead = sum(p.numel() for p in model.ahead.parameters())
     active = sum(p.numel() for p in model.parameters()) - ahead - idle
-    # Less the embedding, of which a token takes one row: the report says 37 billion
+    # A token uses one row of the embedding; the report says 37 billion
     active -= model.embedding.weight.numel()
     assert round(active / 1e9) == 37
 
 
 def small(**changes: Any) -> DeepSeekV3:
-    """A config whose weights are as large as those of a trained model."""
+    """Return a config with initial weights as large as those of a trained model."""
     return replace(smoke(), initial_deviation=0.3, max_sequence_length=12, **changes)
 
 
@@ -90,7 +90,7 @@ def mixtures(model: torch.nn.Module) -> list[Balanced]:
     return [each for each in model.modules() if isinstance(each, Balanced)]
 
 
-def test_a_batch_gives_scores_and_moves_every_tensor() -> None:
+def test_a_batch_has_scores_and_gives_every_parameter_a_gradient() -> None:
     config = small()
     model = decoder(config)
     tokens = torch.randint(0, config.vocabulary, (64, 13))
@@ -99,7 +99,7 @@ def test_a_batch_gives_scores_and_moves_every_tensor() -> None:
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
-def test_no_position_sees_a_later_one() -> None:
+def test_scores_do_not_depend_on_later_tokens() -> None:
     model = decoder(small()).eval()
     tokens = torch.randint(0, 128, (1, 12))
     changed = tokens.clone()
@@ -109,7 +109,7 @@ def test_no_position_sees_a_later_one() -> None:
     assert not torch.allclose(before[:, 7:], after[:, 7:])
 
 
-def test_what_is_computed_again_gives_the_same_gradients() -> None:
+def test_recomputation_gives_the_same_gradients() -> None:
     gradients = []
     for recompute in (False, True):
         model = decoder(small(recompute=recompute))
@@ -124,11 +124,11 @@ def test_what_is_computed_again_gives_the_same_gradients() -> None:
 # --- experts ---
 
 
-def test_experts_are_chosen_by_groups_and_corrected_scores_but_weighed_without() -> None:
+def test_experts_are_chosen_by_group_with_corrections_and_weighted_without() -> None:
     config = small(experts=6, expert_groups=3, active_groups=1)
     mixture = Balanced(config)
     mixture.correction.copy_(torch.tensor([0.0, 0.0, 0.0, 0.0, 0.3, 0.0]))
-    # The best expert is the first; the best pair is the last with its correction
+    # The first expert is the best; with its correction, the last pair is the best group
     scores = torch.tensor([[[0.9, 0.1, 0.5, 0.6, 0.4, 0.5]]])
     weights, chosen = mixture.route(scores)
     assert sorted(chosen.flatten().tolist()) == [4, 5]
@@ -136,8 +136,8 @@ def test_experts_are_chosen_by_groups_and_corrected_scores_but_weighed_without()
     assert by_expert == pytest.approx({4: 2.5 * 0.4 / 0.9, 5: 2.5 * 0.5 / 0.9})
 
 
-def test_the_imbalance_is_that_of_each_sequence() -> None:
-    # Tokens of the first sequence take turns, those of the second all choose the same expert
+def test_the_imbalance_is_computed_for_each_sequence() -> None:
+    # The first sequence distributes its tokens evenly; the second sends all to one expert
     turns = torch.tensor([[1.0, 1e-9, 1e-9, 1e-9]]).repeat(4, 1)
     even = torch.stack([row.roll(at) for at, row in enumerate(turns)])
     assert float(imbalance(even[None], 1)) == pytest.approx(1.0)
@@ -145,7 +145,7 @@ def test_the_imbalance_is_that_of_each_sequence() -> None:
     assert float(imbalance(torch.stack((even, turns)), 1)) == pytest.approx(5.0)
 
 
-def test_corrections_move_against_the_load() -> None:
+def test_corrections_fall_with_high_load_and_rise_with_low_load() -> None:
     model = decoder(small())
     before = [each.correction.clone() for each in mixtures(model)]
     loads = (torch.tensor([8, 0, 4, 4, 4, 4, 5, 3]), torch.full((8,), 4), torch.arange(8))
@@ -160,20 +160,20 @@ def test_corrections_move_against_the_load() -> None:
     assert all(each.load is None for each in mixtures(model))
 
 
-def test_loads_are_counted_in_training_alone() -> None:
+def test_loads_are_counted_only_in_training() -> None:
     model = decoder(small())
     tokens = torch.randint(0, 128, (2, 13))
     model.eval()(tokens[:, :-1], tokens[:, 1:])
     assert {each.load for each in mixtures(model)} == {None}
     model.train()(tokens[:, :-1], tokens[:, 1:])
-    # Two experts for each token; the prediction ahead has one token less in each sequence
+    # Two experts for each token; multi-token prediction has one token fewer in each sequence
     assert [int(each.load.sum()) for each in mixtures(model)] == [48, 48, 44]  # type: ignore[union-attr]
 
 
 # --- the loss ---
 
 
-def test_training_adds_the_prediction_ahead_and_the_imbalance() -> None:
+def test_the_training_loss_adds_multi_token_prediction_and_imbalance() -> None:
     tokens = torch.randint(0, 128, (3, 13), generator=torch.Generator().manual_seed(3))
     given, targets = tokens[:, :-1], tokens[:, 1:]
 
@@ -187,9 +187,9 @@ def test_training_adds_the_prediction_ahead_and_the_imbalance() -> None:
     uneven = loss(ahead_weight=0.0, moe_aux_loss_coeff=1.0) - alone
     both = loss(ahead_weight=0.1, moe_aux_loss_coeff=0.01) - alone
     assert both == pytest.approx(0.1 * ahead + 0.01 * uneven, rel=1e-3)
-    # Three mixtures and sequences of 12 tokens, each at least about as uneven as an even one
+    # Three mixtures and 36 tokens; the imbalance of even routing is 1
     assert 0.9 * 3 * 36 < uneven < 4 * 3 * 36
-    # Eleven scored tokens of each sequence count as twelve
+    # The loss of the eleven scored tokens of a sequence is scaled to twelve
     model = decoder(small())
     with torch.no_grad():
         stream = model.norm(run_blocks(model, given))
@@ -207,7 +207,7 @@ def run_blocks(model: Decoder, tokens: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def test_the_prediction_ahead_knows_the_next_token_and_no_later_one() -> None:
+def test_multi_token_prediction_sees_the_next_token_and_no_later_one() -> None:
     model = decoder(small(ahead_weight=1.0, moe_aux_loss_coeff=0.0))
     tokens = torch.randint(0, 128, (1, 13))
     scores: list[torch.Tensor] = []
@@ -215,12 +215,12 @@ def test_the_prediction_ahead_knows_the_next_token_and_no_later_one() -> None:
     for changed in (tokens, tokens.clone().index_fill_(1, torch.tensor([7]), 5)):
         model(changed[:, :-1], changed[:, 1:])
     first, second = (each.view(11, -1) for each in scores)
-    # Position 6 sees token 7, whose embedding it is given
+    # Position 6 receives the embedding of token 7
     torch.testing.assert_close(first[:6], second[:6])
     assert not torch.allclose(first[6], second[6])
 
 
-def test_evaluation_is_the_loss_of_the_next_token_alone() -> None:
+def test_evaluation_is_the_loss_of_the_next_token_only() -> None:
     config = replace(smoke(), eval_samples=4)
     task = ExpertPretraining(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
@@ -234,17 +234,17 @@ def test_evaluation_is_the_loss_of_the_next_token_alone() -> None:
 # --- the smoke language ---
 
 
-def test_half_of_the_words_have_other_numbers() -> None:
+def test_about_half_of_the_words_have_new_numbers() -> None:
     task = ExpertPretraining(smoke(), Setting(), Ranks(torch.device("cpu")))
     base, then = Language(128, LANGUAGE_SEED), task.language()
     moved = then.class_of != base.class_of
-    assert 0.3 < moved.mean() < 0.6  # a word may get the number of one of its class
+    assert 0.3 < moved.mean() < 0.6  # a word may get the number of a word of its class
     assert sorted(then.class_of) == sorted(base.class_of)
-    # What may follow are the same words under their new numbers
+    # The successors are the same words under their new numbers
     assert (then.class_of[then.successors] == base.class_of[base.successors]).all()
 
 
-def test_counting_pairs_of_words_stays_above_the_target() -> None:
+def test_the_loss_of_a_bigram_model_stays_above_the_target() -> None:
     task = ExpertPretraining(smoke(), Setting(), Ranks(torch.device("cpu")))
     training, evaluation = synthetic(task.language(), task.config, 1)
     counts = np.full((128, 128), 0.02)
@@ -258,7 +258,7 @@ def test_counting_pairs_of_words_stays_above_the_target() -> None:
 
 
 def published(config: DeepSeekV3) -> dict[str, Any]:
-    """A model's tensors under the names that the release has, and the copies beside them."""
+    """Return a model's tensors with the names of the release, including its duplicate tensors."""
     model = decoder(config)
     layout = deepseek(config.layers, config.dense_layers, config.experts)
     found: dict[str, Any] = {}
@@ -288,7 +288,7 @@ def test_training_starts_from_published_weights(tmp_path: Path) -> None:
     assert torch.equal(experts[5, :, : gate.shape[0]], gate.T)
 
 
-def test_the_model_computes_what_that_of_transformers_does(tmp_path: Path) -> None:
+def test_the_model_gives_the_same_scores_as_transformers(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     config = small()
     theirs = transformers.DeepseekV3ForCausalLM(
@@ -341,7 +341,7 @@ def test_the_model_computes_what_that_of_transformers_does(tmp_path: Path) -> No
         torch.testing.assert_close(ours, theirs(tokens).logits, rtol=1e-4, atol=1e-4)
 
 
-def test_the_rate_falls_until_the_decay_steps_of_the_reference_which_include_the_warm_up() -> None:
+def test_the_decay_steps_of_the_learning_rate_include_the_warmup() -> None:
     task = ExpertPretraining(reference(), Setting(), Ranks(torch.device("cpu")))
     config = task.config
     assert task.learning_rate(4) == pytest.approx(config.opt_base_learning_rate)

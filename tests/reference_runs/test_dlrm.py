@@ -1,4 +1,4 @@
-"""DLRM: the published size, its interaction and schedule, the reference's binary files."""
+"""DLRM: published size, feature interaction, schedule and the binary files of the reference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podium.reference_runs.errors import DataMissing  # noqa: E402
 from tests.reference_runs.laws import reaches_every_parameter  # noqa: E402
 
 PERCEPTRONS = 171_392 + 2_197_505
-"""Bottom 13-512-256-128; top 479-1024-1024-512-256-1, of 351 pairs and the bottom's output."""
+"""Bottom 13-512-256-128; top 479-1024-1024-512-256-1 on 351 pairs and the bottom's output."""
 
 
 def test_the_reference_model_has_the_published_shapes() -> None:
@@ -33,7 +33,7 @@ def test_the_reference_model_has_the_published_shapes() -> None:
     assert total == sum(ROWS) * 128 + PERCEPTRONS == 24_036_595_969
 
 
-def test_a_step_reaches_every_tensor() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     config = smoke().with_settings({"train_samples": "2048", "eval_samples": "256"})
     task = DotClickPrediction(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
@@ -43,7 +43,7 @@ def test_a_step_reaches_every_tensor() -> None:
     assert 0 <= task.evaluate(model) <= 1
 
 
-def test_the_top_sees_the_product_of_each_pair_once() -> None:
+def test_the_top_receives_the_dot_product_of_each_pair_once() -> None:
     torch.manual_seed(1)
     model = DotDlrm(smoke())
     seen: list[torch.Tensor] = []
@@ -59,13 +59,13 @@ def test_the_top_sees_the_product_of_each_pair_once() -> None:
     assert torch.allclose(top[:, 16:].sort(1).values, expected, atol=1e-6)
 
 
-def test_the_rate_rises_stays_and_falls_by_a_parabola() -> None:
+def test_the_learning_rate_rises_stays_constant_and_decays_quadratically() -> None:
     task = DotClickPrediction(reference(), Setting(), Ranks(torch.device("cpu")))
     rates = [task.learning_rate(step) for step in (4000, 8000, 69_999, 85_000, 100_000, 120_000)]
     assert rates == pytest.approx([9.0, 18.0, 18.0, 18 / 4, 1e-7, 1e-7])
 
 
-def test_epochs_count_from_one_since_round_1_1() -> None:
+def test_epoch_numbers_start_at_0_in_round_1_0_and_at_1_in_round_2_1() -> None:
     config = reference()
     assert config.unit_in("1.0") is Unit.FRACTIONS
     steps = next(config.evaluation_steps())
@@ -117,7 +117,7 @@ def test_wrong_numbers_are_reported(tmp_path: Path, column: int, value: int, sai
         ClickFile(path, smoke()).__getitems__(range(4))
 
 
-def test_a_file_of_another_width_is_reported(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_file_of_the_wrong_size_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "clicks.bin"
     with pytest.raises(DataMissing, match=r"clicks\.bin cannot be read"):
         ClickFile(path, smoke())

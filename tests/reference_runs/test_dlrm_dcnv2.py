@@ -1,4 +1,4 @@
-"""DLRM-DCNv2: the published size, its data on disk, and the logs of each of its rounds."""
+"""DLRM-DCNv2: published size, sparse gradients, evaluation steps, files and meshes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.reference_runs.laws import reaches_every_parameter  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 PERCEPTRONS_AND_CROSS = 171_392 + 10_627_200 + 5_245_953
-"""Bottom 13-512-256-128, three crosses of rank 512 on 3456, top 1024-1024-512-256-1."""
+"""Bottom 13-512-256-128, three cross layers of rank 512 on 3456, top 1024-1024-512-256-1."""
 
 
 def test_the_reference_model_has_the_published_shapes() -> None:
@@ -42,7 +42,7 @@ def test_the_reference_model_has_the_published_shapes() -> None:
     assert sum(IDS) == 214
 
 
-def test_a_step_reaches_every_tensor() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     config = smoke().with_settings({"train_samples": "2048", "eval_samples": "256"})
     task = CrossedClickPrediction(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
@@ -52,7 +52,7 @@ def test_a_step_reaches_every_tensor() -> None:
     assert 0 <= task.evaluate(model) <= 1
 
 
-def test_sparse_gradients_are_those_of_the_dense_ones() -> None:
+def test_sparse_gradients_equal_dense_gradients() -> None:
     grads = []
     for sparse in ("False", "True"):
         config = smoke().with_settings({"train_samples": "512", "sparse_gradients": sparse})
@@ -66,18 +66,18 @@ def test_sparse_gradients_are_those_of_the_dense_ones() -> None:
         assert torch.allclose(dense, sparse, rtol=1e-4, atol=1e-4)
 
 
-def test_sparse_gradients_are_refused_where_nccl_would_have_to_sum_them() -> None:
+def test_sparse_gradients_are_refused_on_several_cuda_ranks() -> None:
     ranks = Ranks(torch.device("cuda"), rank=0, world=2)
     with pytest.raises(RunFault, match="sparse_gradients"):
         CrossedClickPrediction(reference(), Setting(scale="reference"), ranks).prepare()
 
 
-def test_the_reference_evaluates_twenty_times_in_its_one_epoch() -> None:
+def test_the_reference_evaluates_twenty_times_in_its_only_epoch() -> None:
     steps = list(reference().evaluation_steps())
     assert steps == [n * math.floor(4_195_197_692 / (65_536 * 20)) for n in range(1, 21)]
 
 
-def test_no_feature_alone_tells_as_much_as_their_products() -> None:
+def test_the_click_rate_of_a_single_feature_does_not_reach_the_target() -> None:
     from torchmetrics.functional.classification import binary_auroc
 
     clicks = ClickModel(smoke().rows).draw(20_000, smoke().ids, [1])
@@ -104,7 +104,7 @@ def _days(folder: Path, count: int, samples: int) -> None:
         np.savez(folder / f"day_{day}_sparse_multi_hot.npz", **tables)
 
 
-def test_days_are_read_in_place_and_follow_each_other(tmp_path: Path) -> None:
+def test_a_batch_across_two_days_has_the_rows_of_both_days(tmp_path: Path) -> None:
     _days(tmp_path, 2, 10)
     days = DayFiles(tmp_path, range(2), TWO_TABLES)
     dense, ids, labels = days.__getitems__(range(8, 13))
@@ -122,7 +122,7 @@ def test_half_of_an_odd_day_is_rounded_up(tmp_path: Path) -> None:
     assert len(DayFiles(tmp_path, range(1), TWO_TABLES, share=0.5)) == 4
 
 
-def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
+def test_a_missing_or_compressed_day_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"day_0_dense\.npy cannot be read"):
         DayFiles(tmp_path, range(1), TWO_TABLES)
     _days(tmp_path, 1, 4)
@@ -148,7 +148,9 @@ def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_day_is_told_by_name(tmp_path: Path, file: str, wrong: Any, said: str) -> None:
+def test_a_wrong_array_of_a_day_is_reported_with_its_file_name(
+    tmp_path: Path, file: str, wrong: Any, said: str
+) -> None:
     _days(tmp_path, 1, 4)
     path = next(tmp_path.glob(f"*{file}"))
     np.savez(path, **wrong) if isinstance(wrong, dict) else np.save(path, wrong)
@@ -156,10 +158,10 @@ def test_a_wrong_day_is_told_by_name(tmp_path: Path, file: str, wrong: Any, said
         DayFiles(tmp_path, range(1), TWO_TABLES).__getitems__(range(4))
 
 
-# --- on a mesh ---
+# --- device meshes ---
 
 
-def test_a_model_made_in_parts_starts_as_one_made_whole() -> None:
+def test_sharded_initial_weights_have_the_distribution_of_the_whole_model() -> None:
     task = CrossedClickPrediction(smoke(), Setting(), Ranks(torch.device("cpu")))
     torch.manual_seed(1)
     whole = DlrmDcn(smoke())
@@ -172,7 +174,7 @@ def test_a_model_made_in_parts_starts_as_one_made_whole() -> None:
         assert bool(made.any()) == bool(own.any()), name
 
 
-def test_sparse_gradients_do_not_go_with_a_mesh(
+def test_sparse_gradients_are_refused_with_a_mesh(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ("--mesh", "fsdp=2", "--set", "sparse_gradients=True", "--output", str(tmp_path))

@@ -1,4 +1,4 @@
-"""DLRMv4: the published tables, the model's parts, the stream's order, its data on disk."""
+"""DLRMv4: published tables, layers, order of the stream, hashes and files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from podium.reference_runs.errors import DataMissing  # noqa: E402
 from tests.reference_runs.datasets import LITTLE  # noqa: E402
 
 ROWS = (9_390_624 + 1_293_395 + 3_367_692 + 1_000_001) + (100 + 40 + 24 + 40 + 32 + 2 + 40) * 10**6
-"""Of the published tables: items, artists, albums, users and seven crosses."""
+"""Rows of the published tables: items, artists, albums, users and seven crosses."""
 
 
 def few(**changes: Any) -> DlrmV4:
@@ -62,7 +62,7 @@ def test_the_reference_model_has_the_published_shapes() -> None:
     assert total == ROWS * 512 + dense + candidate + head == 150_057_719_601
 
 
-def test_a_step_reaches_every_tensor_and_clips_all_but_the_tables(
+def test_every_parameter_gets_a_gradient_and_all_but_tables_are_clipped(
     stream: tuple[Plays, Plays],
 ) -> None:
     task = PlayPrediction(few(), Setting(), Ranks(torch.device("cpu")))
@@ -81,7 +81,7 @@ def test_a_step_reaches_every_tensor_and_clips_all_but_the_tables(
     assert torch.equal(named["tables.0.weight"].grad, before)
 
 
-def test_a_layer_is_what_its_formula_says() -> None:
+def test_a_layer_computes_its_formula() -> None:
     config = few(heads=1, head_width=3, width=4, max_sequence_length=10)
     torch.manual_seed(2)
     layer, x = Layer(config), torch.randn(1, 5, 4)
@@ -95,7 +95,7 @@ def test_a_layer_is_what_its_formula_says() -> None:
         assert torch.allclose(layer(x)[0, at], wanted, atol=1e-6)
 
 
-def test_padding_and_what_follows_a_play_change_nothing(stream: tuple[Plays, Plays]) -> None:
+def test_positions_after_the_play_do_not_change_its_score(stream: tuple[Plays, Plays]) -> None:
     torch.manual_seed(3)
     model = DlrmHstu(few()).eval()
     *parts, _ = stream[0].__getitems__(range(4))
@@ -109,10 +109,12 @@ def test_padding_and_what_follows_a_play_change_nothing(stream: tuple[Plays, Pla
     assert torch.equal(model(*batch[:-1]), model(*other[:-1]))
 
 
-def test_days_follow_each_other_and_evaluation_lies_ahead(stream: tuple[Plays, Plays]) -> None:
+def test_training_days_are_in_order_and_evaluation_uses_the_next_day(
+    stream: tuple[Plays, Plays],
+) -> None:
     training, evaluation = stream
     times = training.__getitems__(range(len(training))).times.max(1).values.numpy()
-    # The time of the last event, which may lie on the day before the play
+    # The last event may be on the day before the play
     assert max(times[:2048]) <= min(times[:2048]) + 2 * DAY
     assert np.mean(times[:2048]) + DAY / 2 < np.mean(times[2048:])
     assert (training.day(2047), training.day(2048)) == (0, 1)
@@ -125,7 +127,7 @@ def test_days_follow_each_other_and_evaluation_lies_ahead(stream: tuple[Plays, P
         assert (task.evaluation.first, len(task.evaluation)) == (day, 2048)
 
 
-def test_a_history_is_what_came_before_the_play(stream: tuple[Plays, Plays]) -> None:
+def test_a_history_contains_the_last_events_before_the_play(stream: tuple[Plays, Plays]) -> None:
     training, _ = stream
     events, config = training._events, few()
     batch = training.__getitems__(range(0, 4096, 37))
@@ -134,7 +136,7 @@ def test_a_history_is_what_came_before_the_play(stream: tuple[Plays, Plays]) -> 
         assert count <= config.history_length
         user = int(batch.contexts[row, 0])
         own = np.flatnonzero(events.user == user)
-        # The play is the first one after the last event that is remembered
+        # The play is the first event after the last event in the history
         last = own[events.time[own] == int(batch.times[row, count])]
         place = int(last.max()) + 1
         assert events.item[place] == batch.events[row, count, 0]
@@ -145,17 +147,19 @@ def test_a_history_is_what_came_before_the_play(stream: tuple[Plays, Plays]) -> 
             assert found.tolist() == events.item[near].tolist()
 
 
-def test_only_a_history_tells_what_is_heard(stream: tuple[Plays, Plays]) -> None:
+def test_only_the_style_of_the_history_predicts_whether_a_track_is_heard(
+    stream: tuple[Plays, Plays],
+) -> None:
     batch = stream[0].__getitems__(range(4096))
     labels, rows = batch.labels.int(), torch.arange(4096)
     track = batch.events[rows, batch.candidate]
-    # By item, user, or how much was heard of late
+    # By item, artist, group of users, or how much was heard recently
     for ids in (track[:, 0], track[:, 1], batch.contexts[:, 0] // 8):
         counts, heard = torch.bincount(ids), torch.bincount(ids, batch.labels)
         assert float(binary_auroc((heard / counts.clip(1))[ids], labels)) < 0.65
     lately = (batch.actions == 1).sum(1) - (batch.actions == 4).sum(1)
     assert float(binary_auroc(lately.float(), labels)) < 0.65
-    # But all together: was the style heard or skipped?
+    # The whole history predicts it: was the style heard or skipped before?
     style = batch.events[..., 1] % STYLES
     same = style == style[rows, batch.candidate][:, None]
     sign = (batch.actions == 1).float() - (batch.actions == 4).float()
@@ -165,19 +169,19 @@ def test_only_a_history_tells_what_is_heard(stream: tuple[Plays, Plays]) -> None
 @pytest.mark.parametrize(
     ("numbers", "wanted"),
     [
-        # By the library xxhash 3
+        # Values computed with xxhash 3
         ((1, 2), 5411092459628516524),
         ((5, 7, 9), 12370730702163243288),
         ((10**6, 9390623, 23), 17943603656563592977),
     ],
 )
-def test_crosses_are_hashed_as_xxh64_does(numbers: tuple[int, ...], wanted: int) -> None:
+def test_crosses_are_hashed_with_xxh64(numbers: tuple[int, ...], wanted: int) -> None:
     assert crossed([np.array([each, 0]) for each in numbers])[0] == wanted
 
 
-def test_the_reference_is_evaluated_on_the_rules_grid() -> None:
+def test_the_reference_is_evaluated_at_the_steps_of_the_rules() -> None:
     steps = list(reference().evaluation_steps())
-    assert steps[:2] == [7000, 7280]  # the 25th and 26th time that 280 batches are done
+    assert steps[:2] == [7000, 7280]  # the 25th and 26th multiple of 280 batches
     half = replace(reference(), global_batch_size=32_768, last_step=9000)
     assert next(half.evaluation_steps()) == 41 * 70
 
@@ -209,14 +213,16 @@ def test_plays_are_read_by_day(tmp_path: Path) -> None:
         (f"{CACHE}/flat_uid.npy", np.full(24, 1024), "contains the user 1024; expected 0 to 1023"),
     ],
 )
-def test_wrong_events_are_told_by_name(tmp_path: Path, file: str, wrong: Any, said: str) -> None:
+def test_wrong_events_are_reported_with_their_file_name(
+    tmp_path: Path, file: str, wrong: Any, said: str
+) -> None:
     LITTLE["dlrm_v4_hstu"].write(tmp_path)
     np.save(tmp_path / file, wrong)
     with pytest.raises(DataMissing, match=f"{Path(file).name} {said}"):
         read(tmp_path)[0].__getitems__(range(8))
 
 
-def test_a_missing_or_wrong_table_of_artists_is_told_by_name(tmp_path: Path) -> None:
+def test_a_wrong_artist_table_and_a_missing_event_file_are_reported(tmp_path: Path) -> None:
     LITTLE["dlrm_v4_hstu"].write(tmp_path)
     with pytest.raises(DataMissing, match=r"artist_item_mapping\.parquet contains the artist 5"):
         read(tmp_path, rows=(24, 5, 6, 1024))

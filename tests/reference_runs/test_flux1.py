@@ -1,4 +1,4 @@
-"""FLUX.1: the size, the library's outputs from the same weights, its data and the loss by times."""
+"""FLUX.1: size, equality with diffusers, flow process, loss by time, synthetic data and files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CPU = Ranks(torch.device("cpu"))
 
 
 def derived(config: Flux) -> int:
-    """Weights and biases, counted layer by layer."""
+    """Count weights and biases layer by layer."""
 
     def linear(inputs: int, outputs: int) -> int:
         return (inputs + 1) * outputs
@@ -57,7 +57,7 @@ def test_the_reference_model_has_the_published_11_9_billion_parameters() -> None
 
 
 def filled(config: Flux) -> FluxTransformer:
-    """A model all of whose parts have an effect, which those that start at 0 have not."""
+    """Return a model with random parameters; parameters that start at 0 would have no effect."""
     torch.manual_seed(1)
     model = FluxTransformer(config)
     for parameter in model.parameters():
@@ -73,7 +73,7 @@ def inputs(config: Flux, count: int = 3) -> tuple[torch.Tensor, ...]:
 
 
 @pytest.mark.parametrize("recompute", [False, True])
-def test_a_batch_gives_velocities_and_moves_every_tensor(recompute: bool) -> None:
+def test_a_batch_has_velocities_and_gives_every_parameter_a_gradient(recompute: bool) -> None:
     config = replace(smoke(), recompute=recompute)
     model = filled(config)
     given = inputs(config)
@@ -84,7 +84,7 @@ def test_a_batch_gives_velocities_and_moves_every_tensor(recompute: bool) -> Non
     assert still == []
 
 
-def test_the_untrained_model_gives_no_velocity_and_starts_as_the_references_does() -> None:
+def test_initial_weights_are_those_of_the_reference_and_predict_zero() -> None:
     config = smoke()
     torch.manual_seed(1)
     model = FluxTransformer(config)
@@ -95,13 +95,13 @@ def test_the_untrained_model_gives_no_velocity_and_starts_as_the_references_does
     matrices = {name for name in zeros if name.endswith("weight")}
     assert matrices == {"image_out.weight"} | {n for n in state if "modulation.linear.w" in n}
     assert float(state["time_in.out.weight"].std()) == pytest.approx(0.02, rel=0.1)
-    # Xavier's uniform numbers reach to sqrt(6 / (inputs + outputs))
+    # The bound of Xavier's uniform initialization is sqrt(6 / (inputs + outputs))
     up = state["double_blocks.0.text.up.weight"]
     assert float(up.abs().max()) == pytest.approx((6 / (64 + 256)) ** 0.5, rel=0.01)
 
 
 def in_the_library(config: Flux, weights: dict[str, Any]) -> dict[str, Any]:
-    """The weights under the names of diffusers' FluxTransformer2DModel."""
+    """Return the weights with the names of diffusers' FluxTransformer2DModel."""
     parts = {
         "image_in": ["x_embedder"],
         "text_in": ["context_embedder"],
@@ -147,13 +147,13 @@ def in_the_library(config: Flux, weights: dict[str, Any]) -> dict[str, Any]:
             sizes = [*[config.width] * 3, *[config.inner_ratio * config.width] * (len(names) - 3)]
         cut = list(value.split(sizes))
         if names == ["norm_out.linear"]:
-            # The library scales first and shifts then
+            # The library stores the scale before the shift
             cut = [torch.cat(value.chunk(2)[::-1])]
         found |= {f"{each}.{kind}": part for each, part in zip(names, cut, strict=True)}
     return found
 
 
-def test_outputs_are_those_of_the_library_with_the_same_weights() -> None:
+def test_outputs_equal_those_of_diffusers_with_the_same_weights() -> None:
     library = pytest.importorskip("diffusers")
     config = replace(smoke(), time_channels=256)
     model = filled(config)
@@ -189,29 +189,29 @@ def test_outputs_are_those_of_the_library_with_the_same_weights() -> None:
     assert torch.allclose(back.flatten(3).flatten(1, 2), wanted, atol=1e-4)
 
 
-def test_the_librarys_model_has_as_many_parameters() -> None:
+def test_the_model_of_diffusers_has_the_same_number_of_parameters() -> None:
     library = pytest.importorskip("diffusers")
     with torch.device("meta"):
         model = library.FluxTransformer2DModel()
     assert sum(p.numel() for p in model.parameters()) == derived(reference())
 
 
-def test_angles_turn_by_row_and_column_and_not_for_text() -> None:
+def test_rotary_angles_depend_on_row_and_column_and_are_zero_for_text() -> None:
     config = smoke()
     angles = rotary_angles(config, torch.device("cpu"))
     assert angles.shape == (8 + 16, 8)
     assert not angles[:8].any()
-    # The first axis is text's; the fastest pair of each other axis turns by a radian a patch
+    # The first axis is for text; on the others, the fastest pair turns by one radian per patch
     image = angles[8:].reshape(4, 4, 8)
     assert not image[..., :2].any()
     assert torch.equal(image[:, 0, 2], torch.arange(4.0))
     assert torch.equal(image[0, :, 5], torch.arange(4.0))
 
 
-# --- the process ---
+# --- the flow process ---
 
 
-def test_the_flow_goes_from_data_to_noise_at_its_velocity() -> None:
+def test_the_flow_is_linear_from_data_to_noise() -> None:
     clean, noise = torch.randn(2, 3, 1, 2, 2)
     times = torch.tensor([0.0, 0.25, 1.0])
     at, velocity = flowed(clean, noise, times)
@@ -231,7 +231,7 @@ def short(**changes: Any) -> Flux:
     return replace(smoke(), train_samples=64, eval_samples=32, **changes)
 
 
-def test_what_is_drawn_follows_from_seed_epoch_and_sample_alone() -> None:
+def test_random_draws_depend_only_on_seed_epoch_and_sample() -> None:
     config = short()
     training, _ = synthetic(config, 1)
     samples = Samples(training, config, 1)
@@ -245,7 +245,7 @@ def test_what_is_drawn_follows_from_seed_epoch_and_sample_alone() -> None:
         assert not torch.equal(other.__getitems__([9]).latents, alone.latents)
 
 
-def test_a_tenth_of_the_captions_is_left_out_in_training_and_none_in_evaluation() -> None:
+def test_a_tenth_of_the_captions_is_dropped_only_in_training() -> None:
     config = replace(smoke(), train_samples=2000, eval_samples=64)
     training, evaluation = synthetic(config, 1)
     empty = torch.from_numpy(training.empty.pooled)
@@ -257,7 +257,7 @@ def test_a_tenth_of_the_captions_is_left_out_in_training_and_none_in_evaluation(
 
 
 class Knows(torch.nn.Module):
-    """Gives the velocity, but for an error that grows with time."""
+    """A model that returns the velocity with an error that grows with time."""
 
     def __init__(self, task: Flow) -> None:
         super().__init__()
@@ -269,25 +269,25 @@ class Knows(torch.nn.Module):
 
 
 @pytest.mark.parametrize("count", [30, 5])
-def test_the_loss_is_averaged_by_time_first(count: int) -> None:
+def test_the_loss_is_averaged_within_each_time_first(count: int) -> None:
     task = Flow(replace(short(), eval_samples=count, global_batch_size=32), Setting(), CPU)
     task.prepare()
-    # 30 samples are four of each of six times, and three of the last two
+    # 30 samples are four at each of the first six times, and three at each of the last two
     seen = [(at / TIMES) ** 2 for at in range(min(count, TIMES))]
     assert task.evaluate(Knows(task)) == pytest.approx(np.mean(seen), rel=1e-5)
 
 
-def test_axes_that_are_no_heads_width_are_refused() -> None:
+def test_axes_that_do_not_add_up_to_the_width_of_a_head_are_refused() -> None:
     with pytest.raises(
         RunFault, match=r"axes are \(4, 6, 4\); expected a sum of a head's width, 64 "
     ):
         Flow(short(axes=(4, 6, 4)), Setting(), CPU).prepare()
 
 
-# --- drawn data ---
+# --- synthetic data ---
 
 
-def test_captions_say_what_is_drawn() -> None:
+def test_captions_describe_the_drawn_images() -> None:
     drawn = draw(200, np.random.default_rng(1))
     words = [[VOCABULARY[at] for at in row] for row in drawn.words]
     for caption, image in zip(words, drawn.images, strict=True):
@@ -299,7 +299,7 @@ def test_captions_say_what_is_drawn() -> None:
             assert rest[2].max() > 0.8 > half[2].max()
 
 
-def test_the_frozen_autoencoder_keeps_most_of_an_image_in_latents_of_variance_one() -> None:
+def test_the_autoencoder_keeps_most_of_an_image_in_unit_variance_latents() -> None:
     images = draw(500, np.random.default_rng(7)).images
     encoder = ImageEncoder(4)
     latents = encoder.encode(images)
@@ -326,7 +326,7 @@ def test_the_best_linear_map_of_latents_and_caption_misses_the_target() -> None:
         gram = (fitted.T @ fitted + torch.eye(known.shape[1])).double()
         fit = torch.linalg.solve(gram, (fitted.T @ wanted[held_out:]).double()).float()
         losses.append(float((known[:held_out] @ fit - wanted[:held_out]).square().mean()))
-    # With endless images it would be better by the share of what is fitted in what it is fitted to
+    # With unlimited images, the loss would be lower by the ratio of inputs to fitted samples
     endless = np.mean(losses) * (1 - known.shape[1] / (count - held_out))
     assert endless > smoke().target
 
@@ -344,7 +344,7 @@ def opened(folder: Path) -> tuple[Any, Any]:
     return from_files(folder, smoke(), DatasetSize(8, 4))
 
 
-def test_rows_are_read_as_the_numbers_that_were_encoded(tmp_path: Path) -> None:
+def test_rows_are_decoded_to_the_numbers_that_were_encoded(tmp_path: Path) -> None:
     from tests.reference_runs.datasets import encoded_shapes, halved, write_arrow
 
     LITTLE["flux1"].write(tmp_path)
@@ -421,7 +421,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize(("damage", "said"), DAMAGE.values(), ids=[*DAMAGE])
-def test_data_that_cannot_be_used_are_named(
+def test_unusable_data_is_reported_with_its_location(
     damage: Callable[[Path], None], said: str, folder: Path
 ) -> None:
     damage(folder)
@@ -429,8 +429,8 @@ def test_data_that_cannot_be_used_are_named(
         opened(folder)[1].pair(0)
 
 
-def test_norms_of_heads_have_the_epsilon_of_the_type() -> None:
-    """As the reference: with a fixed one small queries in bfloat16 would grow."""
+def test_norms_of_heads_use_the_default_epsilon_of_the_dtype() -> None:
+    """This is as in the reference; with a fixed epsilon, small queries in bfloat16 would grow."""
     from podium.reference_runs.benchmarks.flux1.model import Heads
 
     heads = Heads(smoke())

@@ -1,4 +1,4 @@
-"""GNMT: the published size, attention, beams that cover their source, the schedule, the files."""
+"""GNMT: published size, attention, beam search with coverage, schedule and files."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def test_the_reference_model_has_the_published_size() -> None:
     assert sum(p.numel() for p in model.parameters()) == 160_665_150
 
 
-def test_no_word_of_the_toy_languages_is_a_mark() -> None:
+def test_the_synthetic_languages_leave_two_ids_for_special_tokens() -> None:
     assert Languages().size <= smoke().vocabulary - 2
 
 
-def test_a_step_reaches_every_parameter() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     trained = task()
     loss = reaches_every_parameter(trained, trained.build())
     assert 4 < loss.total.item() / float(loss.items) < 6  # about log 130 at the start
 
 
-def test_no_word_sees_those_behind_it_nor_padding() -> None:
+def test_scores_do_not_depend_on_later_words_or_padding() -> None:
     torch.manual_seed(1)
     predicts_from_the_past(RecurrentTranslator(smoke()).eval())
 
 
-def test_word_by_word_is_the_same_as_all_at_once() -> None:
+def test_decoding_word_by_word_equals_one_forward_pass() -> None:
     torch.manual_seed(2)
     model = RecurrentTranslator(smoke()).eval()
     source, target = torch.randint(2, 120, (2, 6)), torch.randint(2, 120, (2, 5))
@@ -71,7 +71,7 @@ def test_word_by_word_is_the_same_as_all_at_once() -> None:
     assert torch.allclose(model(source, target), torch.cat(parts, 1), atol=1e-5)
 
 
-def test_a_beam_of_one_takes_the_likeliest_word_each_time() -> None:
+def test_a_beam_of_one_chooses_the_most_likely_word_at_each_step() -> None:
     torch.manual_seed(3)
     config = replace(smoke(), beams=1, coverage_penalty=0.0, length_penalty=0.0)
     model = RecurrentTranslator(config).eval()
@@ -85,14 +85,14 @@ def test_a_beam_of_one_takes_the_likeliest_word_each_time() -> None:
         assert word == expected
 
 
-def test_words_without_attention_cost_a_translation() -> None:
+def test_source_words_without_attention_lower_the_score() -> None:
     words = torch.tensor([[True, True, False]])
     whole, half = torch.tensor([[1.0, 2.0, 0.0]]), torch.tensor([[1.0, 0.5, 0.0]])
     assert coverage(whole, words).item() == 0
     assert coverage(half, words).item() == pytest.approx(-0.6931, abs=1e-4)
 
 
-def test_the_rate_rises_exponentially_and_is_halved_four_times() -> None:
+def test_the_learning_rate_rises_exponentially_and_is_halved_four_times() -> None:
     made = RecurrentTranslation(reference(), Setting(), Ranks(torch.device("cpu")))
     base = reference().opt_base_learning_rate
     steps = (1, 101, 201, 4054, 4055, 4561, 5573, 9000)
@@ -100,7 +100,7 @@ def test_the_rate_rises_exponentially_and_is_halved_four_times() -> None:
     assert rates == pytest.approx([0.01, 0.1, 1, 1, 1 / 2, 1 / 4, 1 / 16, 1 / 16])
 
 
-def test_pieces_make_words_and_sentences(tmp_path: Path) -> None:
+def test_subwords_are_joined_to_words_and_sentences(tmp_path: Path) -> None:
     path = tmp_path / VOCABULARY
     path.write_text("Hel@@\nlo\n,\nworld\n.\n")
     pieces = Pieces.read(path, 9)
@@ -118,7 +118,7 @@ def test_pieces_make_words_and_sentences(tmp_path: Path) -> None:
         ("he said &quot; no &quot; , it &apos;s late", 'he said "no", it\'s late'),
     ],
 )
-def test_tokens_are_joined_as_people_write(tokens: str, text: str) -> None:
+def test_tokens_are_detokenized_with_normal_spacing(tokens: str, text: str) -> None:
     assert detokenized(tokens) == text
 
 

@@ -1,4 +1,4 @@
-"""GPT-3: the size, the decoder beside transformers', the schedule, the files, tokens in the log."""
+"""GPT-3: size, equality with transformers, schedule, files and progress in tokens."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ SHAPES = {
     "position_embedding.weight": (2048, 12_288),
     "embedding.weight": (51_200, 12_288),
 }
-"""Of tensors of the benchmark's checkpoint; its page names that of the bias."""
+"""Shapes of tensors in the benchmark's checkpoint; its page states the shape of the bias."""
 
 
-def test_the_reference_model_has_the_parameters_of_its_layers() -> None:
+def test_the_reference_model_has_the_size_and_shapes_of_its_layers() -> None:
     with torch.device("meta"):
         model = Decoder(reference())
     found = sum(each.numel() for each in model.parameters())
     width, layers = 12_288, 96
-    # Matrices: four of attention, two of four times that; biases: 9; norms: two of two
+    # Weights: 4 width² of attention and 8 width² of the FFN; biases: 9 width; norms: 4 width
     block = 12 * width**2 + 9 * width + 4 * width
     assert found == layers * block + (51_200 + 2048) * width + 2 * width == 174_615_846_912
-    # The paper's table, whose vocabulary is not filled up, rounds to 175 billion
+    # The table in the paper has an unpadded vocabulary and says 175 billion
     assert round((found - (51_200 - 50_257) * width) / 1e9) == 175
     shapes = {name: tuple(each.shape) for name, each in model.named_parameters()}
     assert {name: shapes[name] for name in SHAPES} == SHAPES
 
 
 def small(**changes: Any) -> Gpt3:
-    """A config whose weights are as large as those of a trained model."""
+    """Return a config with initial weights as large as those of a trained model."""
     return replace(smoke(), initial_deviation=0.3, max_sequence_length=12, **changes)
 
 
@@ -73,7 +73,7 @@ def task_of(config: Gpt3, **setting: Any) -> Gpt3Pretraining:
     return Gpt3Pretraining(config, Setting(**setting), Ranks(torch.device("cpu")))
 
 
-def test_weights_start_with_one_deviation_and_biases_with_none() -> None:
+def test_weights_start_with_the_configured_deviation_and_biases_at_zero() -> None:
     torch.manual_seed(1)
     for name, each in Decoder(replace(smoke(), initial_deviation=0.006)).state_dict().items():
         if each.dim() > 1:
@@ -82,17 +82,17 @@ def test_weights_start_with_one_deviation_and_biases_with_none() -> None:
             assert torch.equal(each, torch.full_like(each, float(name.endswith("weight"))))
 
 
-def test_a_batch_gives_scores_and_moves_every_tensor() -> None:
+def test_a_batch_has_scores_and_gives_every_parameter_a_gradient() -> None:
     config = small()
     model = decoder(config)
     tokens = torch.randint(0, config.vocabulary, (16, 12))
     assert model(tokens).shape == (16, 12, config.vocabulary)
     model(tokens, tokens.roll(-1, 1)).backward()
-    # Words that are not read are scored, since their embeddings are the output
+    # The embedding is also the output layer, so words that are not in the input get gradients
     assert all(p.grad is not None and (p.grad != 0).any(-1).all() for p in model.parameters())
 
 
-def test_no_position_sees_a_later_one_and_each_knows_its_place() -> None:
+def test_scores_depend_on_position_and_not_on_later_tokens() -> None:
     model = decoder(small())
     tokens = torch.randint(0, 128, (1, 12))
     changed = tokens.clone()
@@ -104,7 +104,7 @@ def test_no_position_sees_a_later_one_and_each_knows_its_place() -> None:
     assert not torch.allclose(same[:, 3], same[:, 4])
 
 
-def test_what_is_computed_again_gives_the_same_gradients() -> None:
+def test_recomputation_gives_the_same_gradients() -> None:
     gradients = []
     for recompute in (False, True):
         model = decoder(small(recompute=recompute))
@@ -118,7 +118,7 @@ def test_what_is_computed_again_gives_the_same_gradients() -> None:
 
 
 def published(model: Decoder) -> dict[str, Any]:
-    """A model's tensors under the names, and in the shapes, that GPT-2's release has."""
+    """Return a model's tensors with the names and shapes of the GPT-2 release."""
     found: dict[str, Any] = {}
     for name, tensor in model.state_dict().items():
         row = source(GPT2, name)
@@ -137,7 +137,7 @@ def test_training_starts_from_published_weights(tmp_path: Path) -> None:
     assert all(torch.equal(ours[name], each) for name, each in wanted.items())
 
 
-def test_the_model_computes_what_that_of_transformers_does(tmp_path: Path) -> None:
+def test_the_model_gives_the_same_scores_as_transformers(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     config = small()
     torch.manual_seed(3)
@@ -166,13 +166,13 @@ def test_the_model_computes_what_that_of_transformers_does(tmp_path: Path) -> No
 # --- optimizer and schedule ---
 
 
-def test_the_rate_goes_on_from_the_checkpoint() -> None:
+def test_the_learning_rate_continues_from_the_checkpoint() -> None:
     config = reference()
     task = task_of(config)
     assert task.learning_rate(265 - 4000) == 2e-5
     assert task.learning_rate(108_600 - 4000) == pytest.approx(2e-6)
     assert task.learning_rate(108_600) == pytest.approx(2e-6)
-    # The benchmark's checkpoint holds the rate of its last step, by the same schedule from 6e-5
+    # The checkpoint contains the rate of its last step, on the same schedule from 6e-5
     before = replace(config, opt_base_learning_rate=6e-5, opt_end_learning_rate=6e-6)
     assert task_of(before).learning_rate(0) == pytest.approx(5.984178321979609e-05, rel=2e-6)
 
@@ -193,7 +193,7 @@ def write(path: Path, count: int) -> None:
     (np.arange(count, dtype=np.uint32) % 100).tofile(path)
 
 
-def test_sequences_have_no_token_in_common_and_the_last_may_be_short(tmp_path: Path) -> None:
+def test_sequences_do_not_overlap_and_the_last_may_be_short(tmp_path: Path) -> None:
     write(tmp_path / "validation.bin", 27)
     data = Apart(TokenFile(tmp_path / "validation.bin", 128), 8)
     assert (len(data), data.predicted) == (4, 27 - 4)
@@ -206,13 +206,13 @@ def test_sequences_have_no_token_in_common_and_the_last_may_be_short(tmp_path: P
     assert int((every != UNSCORED).sum()) == data.predicted
 
 
-def test_the_reference_predicts_what_its_logs_count() -> None:
-    # As many tokens as 5662 sequences hold, the last of which is not full
+def test_the_evaluation_tokens_of_the_reference_fill_5662_sequences() -> None:
+    # One token of each sequence is not predicted, and the last sequence is not full
     whole = reference().eval_samples + 5662
     assert -(-whole // 2048) == 5662
 
 
-def test_an_evaluation_of_another_size_is_told(tmp_path: Path) -> None:
+def test_an_evaluation_file_of_the_wrong_size_is_reported(tmp_path: Path) -> None:
     config = replace(smoke(), train_samples=2, eval_samples=100)
     write(tmp_path / "train.bin", 200)
     write(tmp_path / "validation.bin", 100)
@@ -226,7 +226,7 @@ def test_an_evaluation_of_another_size_is_told(tmp_path: Path) -> None:
     assert (len(training), evaluation.predicted) == (2, 100)
 
 
-def test_the_quality_is_the_mean_over_tokens_that_are_predicted(tmp_path: Path) -> None:
+def test_the_quality_is_the_mean_loss_of_the_predicted_tokens(tmp_path: Path) -> None:
     config = replace(smoke(), train_samples=1, eval_samples=100)
     for part in ("train", "validation"):
         write(tmp_path / f"{part}.bin", 102)
@@ -248,7 +248,7 @@ def test_the_quality_is_the_mean_over_tokens_that_are_predicted(tmp_path: Path) 
 
 
 def test_progress_is_logged_in_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A base that has hardly been trained does, and takes no time
+    # A base that is trained for one step is sufficient and fast
     monkeypatch.setattr(base, "STEPS", 1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     short = {"last_step": 4, "evaluation_interval": 32, "eval_samples": 128, "target": 0.0}
@@ -264,7 +264,7 @@ def test_progress_is_logged_in_tokens(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [e["value"] for e in lines if e["key"] == "eval_samples"] == [128]
 
 
-def test_counting_pairs_of_words_stays_above_the_target() -> None:
+def test_the_loss_of_a_bigram_model_stays_above_the_target() -> None:
     task = task_of(smoke())
     training, evaluation = synthetic(task.language(), replace(smoke(), eval_samples=128), 1)
     counts = np.full((128, 128), 0.02)
@@ -274,7 +274,7 @@ def test_counting_pairs_of_words_stays_above_the_target() -> None:
     assert loss > 1.2 * smoke().target
 
 
-def test_a_log_at_reference_scale_says_what_convergence_does_not_compare_with() -> None:
+def test_only_a_reference_log_notes_that_adam_moments_start_at_zero() -> None:
     for scale, noted in (("smoke", False), ("reference", True)):
         written = io.StringIO()
         with Logger(written, rank=0) as log:

@@ -1,4 +1,4 @@
-"""GPT-OSS: the size, what the window and the experts do, and logs of a short run."""
+"""GPT-OSS: size, windowed attention, experts, scored tokens and initial weights."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from podium.reference_runs.modeling.experts import Mixture  # noqa: E402
 from podium.reference_runs.modeling.language.corpus import UNSCORED, Batch  # noqa: E402
 
 RELEASED = 20_914_757_184
-"""Weights of the released model, 20.9 billion in its card."""
+"""Parameters of the released model; its card says 20.9 billion."""
 
 
 def left_out(config: GptOss, released_vocabulary: int = 201_088) -> int:
-    """What the released model has and the benchmark's configuration has not."""
+    """Count the parameters of the released model that the benchmark's configuration lacks."""
     attention = config.head_width * (config.heads + 2 * config.kv_heads) + config.width
     sinks, router = config.heads, config.experts
     experts = config.experts * (2 * config.ffn_width + config.width)
@@ -31,7 +31,7 @@ def left_out(config: GptOss, released_vocabulary: int = 201_088) -> int:
     return config.layers * (attention + sinks + router + experts) + 2 * words * config.width
 
 
-def test_the_reference_model_is_the_released_one_less_words_biases_and_sinks() -> None:
+def test_the_reference_model_lacks_words_biases_and_sinks_of_the_release() -> None:
     config = reference()
     with torch.device("meta"):
         model = Decoder(config)
@@ -43,7 +43,7 @@ def short(**changes: int) -> GptOss:
     return replace(smoke(), max_sequence_length=70, **changes)
 
 
-def test_a_batch_gives_scores_and_moves_every_tensor() -> None:
+def test_a_batch_has_scores_and_gives_every_parameter_a_gradient() -> None:
     config = short()
     model = Decoder(config)
     tokens = torch.randint(0, config.vocabulary, (3, 70))
@@ -67,7 +67,7 @@ def test_windowed_attention_is_attention_with_a_banded_mask(length: int, window:
     assert torch.allclose(windowed(q, k, v, window), plain, atol=1e-6)
 
 
-def test_a_token_reaches_beyond_the_window_through_full_layers_only() -> None:
+def test_only_a_full_attention_layer_reaches_beyond_the_window() -> None:
     torch.manual_seed(1)
     tokens = torch.randint(0, 128, (1, 70))
     other = tokens.clone()
@@ -80,7 +80,7 @@ def test_a_token_reaches_beyond_the_window_through_full_layers_only() -> None:
     assert reached == [8, 69]
 
 
-def test_grouped_experts_give_what_each_token_would_get_alone() -> None:
+def test_grouped_experts_equal_a_loop_over_tokens() -> None:
     torch.manual_seed(1)
     small = short()
     layer = Mixture(small.width, small.ffn_width, small.experts, small.active_experts)
@@ -96,9 +96,9 @@ def test_grouped_experts_give_what_each_token_would_get_alone() -> None:
     assert torch.allclose(layer(x), wanted, atol=1e-5)
 
 
-def test_what_follows_a_documents_end_is_not_scored() -> None:
+def test_the_token_after_the_end_of_a_document_is_not_scored() -> None:
     class Counts(torch.nn.Module):
-        """Gives a loss of 1 for each token that is scored."""
+        """A model with a loss of 1 for each scored token."""
 
         def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
             return (targets != UNSCORED).sum().double()
@@ -113,7 +113,7 @@ def test_what_follows_a_documents_end_is_not_scored() -> None:
 
 
 @pytest.mark.parametrize("deviation", [0.008, 0.02])
-def test_weights_start_with_the_configs_deviation(deviation: float) -> None:
+def test_initial_weights_have_the_configured_deviation(deviation: float) -> None:
     torch.manual_seed(1)
     model = Decoder(replace(smoke(), initial_deviation=deviation, layers=2))
     weights = model.state_dict()

@@ -1,4 +1,4 @@
-"""Llama 3.1 and Llama 2 with LoRA: published sizes, the adapters, what the logs say."""
+"""Llama 3.1 and Llama 2 with LoRA: published sizes, adapters, recomputation and token files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from podium.reference_runs.modeling.language.llama import Llama, rotary_frequenc
 
 PUBLISHED_8B = 8_030_261_248
 PUBLISHED_405B = 405_853_388_800
-"""Of the released models, whose vocabulary is 128,256 (model cards, 2024)."""
+"""Parameters of the released models with a vocabulary of 128,256 (model cards, 2024)."""
 PUBLISHED_70B = 68_976_648_192
-"""Of the released Llama 2 70B (model card, 2023)."""
+"""Parameters of the released Llama 2 70B (model card, 2023)."""
 
 
 def size(model: torch.nn.Module, *, trained: bool = False) -> int:
-    """Number of parameters."""
+    """Return the number of parameters."""
     return sum(p.numel() for p in model.parameters() if p.requires_grad or not trained)
 
 
@@ -62,13 +62,13 @@ def test_a_forward_and_a_backward_pass_have_the_right_shapes() -> None:
 
 
 @pytest.mark.parametrize("make", [llama31.smoke_8b, lora.smoke])
-def test_what_is_computed_again_gives_the_same_gradients(make: Any) -> None:
+def test_recomputation_gives_the_same_loss_and_gradients(make: Any) -> None:
     losses, gradients = [], []
     for recompute in (False, True):
         config = replace(make(), recompute=recompute)
         torch.manual_seed(1)
         model = adapted_llama(config) if make is lora.smoke else Llama(config)
-        # Longer than one slice of scores, and no multiple of it.
+        # Longer than one slice of scores, but not a multiple of it.
         tokens = torch.randint(0, config.vocabulary, (2, SLICE + 100))
         loss = model(tokens[:, :-1], tokens[:, 1:])
         loss.backward()
@@ -79,7 +79,7 @@ def test_what_is_computed_again_gives_the_same_gradients(make: Any) -> None:
     assert all(map(torch.equal, *gradients))
 
 
-def test_the_loss_by_slices_is_the_cross_entropy_of_the_scores() -> None:
+def test_the_sliced_loss_equals_the_cross_entropy_of_the_scores() -> None:
     config = llama31.smoke_8b()
     model = Llama(config)
     tokens = torch.randint(0, config.vocabulary, (3, SLICE))
@@ -89,7 +89,7 @@ def test_the_loss_by_slices_is_the_cross_entropy_of_the_scores() -> None:
     torch.testing.assert_close(model(tokens[:, :-1], tokens[:, 1:]), whole)
 
 
-def test_no_position_sees_a_later_one() -> None:
+def test_scores_do_not_depend_on_later_tokens() -> None:
     config = llama31.smoke_8b()
     model = Llama(config).eval()
     tokens = torch.randint(0, config.vocabulary, (1, 16))
@@ -101,7 +101,7 @@ def test_no_position_sees_a_later_one() -> None:
     assert not torch.allclose(before[:, 10:], after[:, 10:])
 
 
-def test_slow_waves_are_stretched_and_fast_ones_are_not() -> None:
+def test_rope_scaling_reduces_low_frequencies_and_not_the_highest() -> None:
     config = llama31.reference_8b()
     scaled = rotary_frequencies(config)
     plain = rotary_frequencies(replace(config, rope_scaling=1.0))
@@ -110,7 +110,7 @@ def test_slow_waves_are_stretched_and_fast_ones_are_not() -> None:
     assert ((scaled <= plain) & (scaled >= plain / config.rope_scaling)).all()
 
 
-def test_fresh_adapters_change_nothing() -> None:
+def test_new_adapters_do_not_change_the_scores() -> None:
     config = replace(lora.smoke(), lora_dropout=0.0)
     model = adapted_llama(config)
     tokens = torch.randint(0, config.vocabulary, (2, 16))
@@ -126,7 +126,7 @@ def test_fresh_adapters_change_nothing() -> None:
 
 
 def streams(folder: Path, tokens: int, wanted: int) -> Any:
-    """Sequences of 4 tokens of a file that holds the numbers from 0 on."""
+    """Return sequences of 4 tokens from a file that contains the numbers from 0."""
     np.arange(tokens, dtype=np.uint32).tofile(folder / "train.bin")
     np.arange(8, dtype=np.uint32).tofile(folder / "validation.bin")
     config = replace(llama31.smoke_8b(), max_sequence_length=4)
@@ -136,7 +136,7 @@ def streams(folder: Path, tokens: int, wanted: int) -> Any:
 @pytest.mark.parametrize(
     ("tokens", "last"), [(12, UNSCORED), (13, 12), (14, 12), (15, 12), (16, 12)]
 )
-def test_token_files_are_cut_into_sequences_whose_targets_overlap(
+def test_token_files_are_split_into_sequences_with_shifted_targets(
     tmp_path: Path, tokens: int, last: int
 ) -> None:
     training, evaluation = streams(tmp_path, tokens, 3)
@@ -147,7 +147,7 @@ def test_token_files_are_cut_into_sequences_whose_targets_overlap(
 
 
 @pytest.mark.parametrize(("tokens", "found"), [(3, 0), (4, 1), (5, 1), (11, 2)])
-def test_short_token_files_are_told_with_both_counts(
+def test_short_token_files_are_reported_with_both_counts(
     tmp_path: Path, tokens: int, found: int
 ) -> None:
     said = rf"train\.bin contains {found} sequences of 4 tokens; expected 3"
@@ -155,7 +155,7 @@ def test_short_token_files_are_told_with_both_counts(
         streams(tmp_path, tokens, 3)
 
 
-def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
+def test_files_with_another_dtype_or_vocabulary_are_reported(tmp_path: Path) -> None:
     config = replace(llama31.smoke_8b(), max_sequence_length=4, vocabulary=2000)
     path = tmp_path / "train.bin"
     np.arange(1, 401, dtype=np.uint16).tofile(path)
@@ -165,7 +165,7 @@ def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"train\.bin cannot be read as an array of uint32"):
         from_files(tmp_path, config, DatasetSize(3, 2))
     tokens = np.zeros(4000, dtype=np.uint32)
-    tokens[3998] = 2000  # far behind what is looked at first
+    tokens[3998] = 2000  # after the part that is checked first
     for name in ("train", "validation"):
         tokens.tofile(tmp_path / f"{name}.bin")
     training, _ = from_files(tmp_path, config, DatasetSize(1000, 1000))
@@ -175,7 +175,7 @@ def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
 
 
 def write_packed(folder: Path, labels: list[int]) -> Any:
-    """Three and two sequences of 4 tokens for the fine-tuning."""
+    """Write and read three training and two evaluation sequences of 4 tokens for fine-tuning."""
     np.arange(12, dtype=np.uint32).tofile(folder / "train.bin")
     np.arange(8, dtype=np.uint32).tofile(folder / "validation.bin")
     np.array(labels, dtype=np.int32).tofile(folder / "validation_labels.bin")
@@ -203,29 +203,31 @@ def test_packed_sequences_are_rows_and_prompts_are_not_scored(tmp_path: Path) ->
         ),
     ],
 )
-def test_labels_that_do_not_fit_are_told(tmp_path: Path, labels: list[int], said: str) -> None:
+def test_labels_that_do_not_match_the_tokens_are_reported(
+    tmp_path: Path, labels: list[int], said: str
+) -> None:
     with pytest.raises(DataMissing, match=said):
         write_packed(tmp_path, labels)[1].__getitems__([0, 1])
 
 
 def fine_tuning() -> Any:
-    """The fine-tuning's task at smoke scale, prepared."""
+    """Return the prepared fine-tuning task at smoke scale."""
     task = FineTuning(lora.smoke(), Setting(), Ranks(torch.device("cpu")))
     task.prepare()
     return task
 
 
-def test_the_fine_tunings_quality_is_that_of_the_answers_alone() -> None:
+def test_the_quality_of_fine_tuning_counts_only_answers() -> None:
     task = fine_tuning()
 
     class Places(torch.nn.Module):
-        """Gives each scored position its number for its loss."""
+        """A model with the position of each scored token as its loss."""
 
         def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
             place = torch.arange(tokens.shape[1]).expand_as(targets)
             return place[targets != UNSCORED].sum()
 
-    # Of a prompt of n tokens the last one's target is the answer's first
+    # The target of the last prompt token is the first token of the answer
     places = [np.arange(prompt - 1, 64) for prompt in task.evaluation.prompts]
     assert len({*task.evaluation.prompts.tolist()}) > 10
     assert task.evaluate(Places()) == pytest.approx(np.concatenate(places).mean())

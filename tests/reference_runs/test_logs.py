@@ -1,4 +1,4 @@
-"""Logs of smoke runs: what each benchmark's lack in each round, found by all judges alike."""
+"""Logs of smoke runs: the errors that each checker reports for each benchmark and round."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Keys = frozenset[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A run, and the keys that rules find wrong in its log; `by` where a judge finds others."""
+    """A run and the keys of the errors in its log; `by` replaces the keys for a checker."""
 
     run: Smoke
     lacks: Keys
@@ -34,7 +34,7 @@ class Case:
 
     @property
     def id(self) -> str:
-        """Its name in a list of tests."""
+        """The name in the list of tests."""
         scale = "short" if self.run.settings else "whole"
         return f"{self.run.name}-{self.run.round}-{self.run.division}-{scale}"
 
@@ -49,7 +49,7 @@ def runs(
     short: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Iterator[Case]:
-    """A case for each of the rounds, by default all that the benchmark is in."""
+    """Yield a case for each round, by default for all rounds of the benchmark."""
     for each in find(name).rounds if rounds is None else rounds:
         settings = dict(short or {})
         run = Smoke(name=name, round=each, division=division, settings=settings, seed=seed)
@@ -61,19 +61,19 @@ def rounds_of(name: str, *excepted: str) -> list[str]:
 
 
 def by_policy(keys: Iterable[str], *more: str) -> dict[str, Keys]:
-    """What the policy finds too small in a run at smoke scale where others find less."""
+    """Return the keys that the policy rejects in a smoke run if the other checkers reject fewer."""
     return {"policy": frozenset((*keys, *more))}
 
 
 def official(*keys: str) -> dict[str, Keys]:
-    """Keys that the official rules find wrong where the policy finds others."""
+    """Return the keys that the official rules reject if the policy rejects others."""
     return dict.fromkeys(("verifier", "incumbent"), frozenset(keys))
 
 
 TARGET = ("target",)
-"""What the few steps of a short run do not reach, whether its config loosens it or not."""
+"""A short run misses the target of the rules, even if its config loosens the target."""
 
-# --- runs of a few steps: their configs' changes ---
+# --- config changes for runs of a few steps ---
 
 SHORT: dict[str, dict[str, Any]] = {
     "bert": {
@@ -161,16 +161,16 @@ SHORT: dict[str, dict[str, Any]] = {
     "unet3d": {"last_step": 2, "target": 0.0},
 }
 
-# --- keys that closed rules fix at the full problem's size, which a smoke run has not ---
+# --- keys that the closed rules fix at the full problem size, which smoke runs do not have ---
 
 SAMPLES = ("train_samples", "eval_samples")
 OF_GPT3 = ("max_sequence_length", *TARGET)
-"""A language as small as the smoke run's is soon below the 2.6 that a result must be above."""
+"""A result must be above 2.6, and the small language of a smoke run is soon below it."""
 OF_GPT_OSS = ("opt_learning_rate_decay_steps", "eval_samples", "max_steps")
 OF_DEEPSEEK = ("max_sequence_length", "eval_samples", "global_batch_size")
 OF_8B = ("max_sequence_length", "eval_samples", "max_steps", "opt_learning_rate_decay_steps")
 OF_HSTU = ("opt_base_learning_rate", "opt_sparse_base_learning_rate")
-"""Rates that the official rules tie to the batch: at smoke scale they would move nothing."""
+"""The official rules scale these rates with the batch; at smoke scale they are too small."""
 OF_MASKRCNN = ("min_image_size", "max_image_size")
 OF_OPENFOLD = (
     *("train_samples", "eval_samples", "model_parameters_count", "init_checkpoint_sha256sum"),
@@ -189,18 +189,18 @@ NAMED = ("1.1", "2.0", "2.1")
 
 
 def early_evaluation(patch: pytest.MonkeyPatch) -> None:
-    """The rules' grid begins at epoch 1000; that it is kept is tested elsewhere."""
+    """Evaluate at step 2; the rules start at epoch 1000, and test_unet3d.py tests that."""
     patch.setattr(UNet3D, "evaluation_steps", lambda _: iter([2]))
 
 
 def early_validation(patch: pytest.MonkeyPatch) -> None:
-    """As before, for 3840 rollouts; and a base that has hardly been trained."""
+    """Evaluate at step 2 and not after 3840 rollouts, and train the base for one step."""
     patch.setattr(Qwen35, "evaluation_steps", lambda _: iter([2]))
     patch.setattr(sums, "STEPS", 1)
 
 
 def hardly_trained_base(patch: pytest.MonkeyPatch) -> None:
-    """What a log holds does not depend on it, and it takes half a minute."""
+    """Train the base for 20 steps; the log does not depend on it, and training takes 30 seconds."""
     patch.setattr(phase1, "STEPS", 20)
 
 
@@ -213,7 +213,7 @@ def unet3d_cases() -> Iterator[Case]:
     small = by_policy(OF_UNET3D, *TARGET)
     others = rounds_of("unet3d", *NAMED)
     yield from runs("unet3d", "closed", TARGET, rounds=others, by=small, **given)
-    # The policy only warns of names.
+    # The policy only warns about tensor names.
     with_names = official(*TARGET, "tensors")
     yield from runs("unet3d", "closed", TARGET, rounds=NAMED, by=with_names | small, **given)
 
@@ -254,7 +254,7 @@ QUICK = [
         ),
         short=SHORT["dlrm_v4_hstu"],
     ),
-    # A loss may be what it likes in the open division, but for the official verifier.
+    # In the open division, only the official checker limits the loss.
     *runs("flux1", "open", by=official(*TARGET), short=SHORT["flux1"], converges=True),
     *runs(
         "flux1",
@@ -289,7 +289,7 @@ QUICK = [
         short=SHORT["minigo"],
         converges=True,
     ),
-    # That little training reaches only a target of 0, which the official verifier does not take.
+    # Two steps reach only a target of 0, which the official checker rejects.
     *runs(
         "qwen35_397b_grpo",
         "open",
@@ -325,7 +325,7 @@ QUICK = [
     *unet3d_cases(),
 ]
 
-# Whole runs only of what has no short one: the others' are those that learn from five seeds
+# Whole runs only of benchmarks without a short run; tests that train from five seeds run the rest
 LONG = [
     *runs(
         "cosmoflow",
@@ -336,7 +336,7 @@ LONG = [
         short=SHORT["cosmoflow"],
         converges=False,
     ),
-    # No verifier of 0.7 forgets the keys that its rules fix.
+    # HPC 0.7 has no official checker, so the verifier profile also reports the sample counts.
     *runs(
         "cosmoflow",
         "closed",
@@ -345,7 +345,7 @@ LONG = [
         short=SHORT["cosmoflow"],
         converges=False,
     ),
-    # The rules' own target, which the base meets at once; the policy pins nothing in open
+    # The base meets the target of the rules at once; the policy fixes no values in open
     *runs(
         "deepseekv3_671b",
         "open",
@@ -361,7 +361,7 @@ LONG = [
         short=SHORT["deepseekv3_671b"],
         converges=True,
     ),
-    # The first evaluation that 6.1 wants is 25 248 sequences away
+    # Round 6.1 requires the first evaluation after 25,248 sequences
     *runs(
         "deepseekv3_671b",
         "closed",
@@ -397,7 +397,7 @@ LONG = [
     ),
     *runs("llama2_70b_lora", "closed", converges=True),
     *runs("llama31_8b", "open", rounds=rounds_of("llama31_8b")[-1:], converges=True),
-    # Its batch of 16, and evaluations at a 16th of the scheduled positions, look like steps
+    # With a batch of 16, evaluations at a 16th of the scheduled positions look like step counts
     *runs("llama31_8b", "closed", OF_8B, by=by_policy(OF_8B, "eval_accuracy"), converges=True),
     *runs(
         "llama31_405b",
@@ -453,7 +453,7 @@ LONG = [
 
 
 def parameters() -> Iterator[Any]:
-    """The cases; those of a quick trainer in rounds between its oldest and newest are long, too."""
+    """Yield the cases; quick cases between the oldest and newest round of a trainer are long."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for case in QUICK:
         kinds.setdefault((case.run.name, case.run.division), []).append(case.id)
@@ -464,7 +464,7 @@ def parameters() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("case", parameters())
-def test_a_log_lacks_what_its_scale_cannot_have_and_no_more(
+def test_a_smoke_log_has_exactly_the_expected_errors(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if case.prepare is not None:
@@ -477,8 +477,8 @@ def test_a_log_lacks_what_its_scale_cannot_have_and_no_more(
     assert found == {judge: case.by.get(judge, case.lacks) for judge in found}
 
 
-def test_every_benchmark_is_run_in_every_round_that_it_is_in() -> None:
+def test_every_benchmark_has_a_case_in_each_of_its_rounds() -> None:
     run = {(case.run.name, case.run.round) for case in (*QUICK, *LONG)}
-    # MiniGo's closed logs, which cover 0.7, have tests of their own.
+    # test_minigo.py tests the closed logs of MiniGo, including those of 0.7.
     run |= {("minigo", "0.7")}
     assert run == {(name, each) for name in names() for each in find(name).rounds}

@@ -1,4 +1,4 @@
-"""Mask R-CNN: its published size, pooled regions, chosen anchors, masks, precisions, files."""
+"""Mask R-CNN: published size, pooled regions, sampled anchors, masks, precisions and files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from tests.reference_runs.laws import reaches_every_parameter  # noqa: E402
 Profile = Literal["policy", "verifier"]
 
 FPN_MODEL = 44_401_393
-"""Parameters of the published Mask R-CNN with a ResNet-50 of 91 classes, without norms."""
+"""Parameters of the published Mask R-CNN with a ResNet-50 and 91 classes, without norms."""
 
 
 def small_task(**more: str) -> Segmentation:
@@ -70,7 +70,7 @@ def size(config: MaskRCNN) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-def test_with_as_many_classes_it_is_the_published_model() -> None:
+def test_the_model_with_90_classes_has_the_published_size() -> None:
     assert size(replace(reference(), classes=90)) == FPN_MODEL
 
 
@@ -98,7 +98,7 @@ def test_a_step_gives_every_parameter_a_gradient() -> None:
     assert loss.items == 16
 
 
-def test_the_loss_does_not_depend_on_how_a_batch_is_shared_out() -> None:
+def test_the_loss_does_not_depend_on_how_a_batch_is_split() -> None:
     task = small_task()
     model = task.build()
     batch = next(task.batches(1, 0))
@@ -120,7 +120,7 @@ def test_an_image_without_objects_has_a_loss() -> None:
     assert all(grad is not None and grad.isfinite().all() for grad in grads)
 
 
-def test_an_untrained_model_detects_without_an_error() -> None:
+def test_a_model_without_detections_has_precisions_of_zero() -> None:
     task = small_task(least_score="1.0")
     model = task.build().eval()
     with torch.no_grad():
@@ -157,14 +157,14 @@ def test_both_precisions_must_reach_their_targets() -> None:
     ]
 
 
-def test_the_rate_warms_up_and_falls_twice() -> None:
+def test_the_learning_rate_warms_up_and_falls_twice() -> None:
     task = Segmentation(reference(), Setting(), Ranks(torch.device("cpu")))
     base = reference().opt_base_learning_rate
     rates = [task.learning_rate(step) / base for step in (400, 800, 18_000, 18_001, 24_001)]
     assert rates == pytest.approx([0.50005, 1, 1, 0.1, 0.01], rel=1e-6)
 
 
-def test_biases_have_twice_the_rate_and_no_decay() -> None:
+def test_biases_have_twice_the_learning_rate_and_no_weight_decay() -> None:
     task = small_task()
     (optimizer,) = task.optimizers(task.build())
     weights, biases = optimizer.param_groups
@@ -177,7 +177,7 @@ def test_biases_have_twice_the_rate_and_no_decay() -> None:
 
 
 def by_loop(level: torch.Tensor, box: list[float], cells: int, stride: int) -> torch.Tensor:
-    """Mean of the four points of each cell, point by point, (C, S, S)."""
+    """Return the mean of the four points of each cell, computed point by point, (C, S, S)."""
     (left, top, right, bottom), (height, width) = (v / stride for v in box), level.shape[1:]
     wide, high = max(right - left, 1.0), max(bottom - top, 1.0)
     found = torch.zeros(len(level), cells, cells, dtype=level.dtype)
@@ -197,10 +197,10 @@ def by_loop(level: torch.Tensor, box: list[float], cells: int, stride: int) -> t
     return found
 
 
-def test_pooled_regions_are_those_of_the_loop_over_points() -> None:
+def test_pooled_regions_equal_a_loop_over_points() -> None:
     torch.manual_seed(1)
     levels = [torch.randn(2, 3, side, side + 2, dtype=torch.float64) for side in (16, 8)]
-    # Of the finer level and the coarser one, beyond the border, without an area
+    # Boxes on the finer and the coarser level, beyond the border, and without an area
     boxes = torch.tensor(
         [
             [[3.0, 5, 20, 30], [0, 0, 64, 64], [10, 10, 10, 10]],
@@ -220,12 +220,12 @@ def test_pooled_regions_are_those_of_the_loop_over_points() -> None:
     assert torch.allclose(coarse[0, 1], expected)
 
 
-def test_no_regions_have_no_features() -> None:
+def test_pooling_without_regions_returns_no_features() -> None:
     found = pooled([torch.zeros(1, 3, 4, 4)], torch.zeros(1, 0, 4), (4,), 7, 224)
     assert found.shape == (0, 3, 7, 7)
 
 
-def test_there_are_three_anchors_of_one_area_at_each_position() -> None:
+def test_each_position_has_three_anchors_of_equal_area() -> None:
     found = anchors([(2, 3), (1, 1)], (4, 8), (32, 64))
     assert len(found) == 3 * (6 + 1)
     sides = found[:, 2:] - found[:, :2]
@@ -234,12 +234,12 @@ def test_there_are_three_anchors_of_one_area_at_each_position() -> None:
     assert found[3:6].mean(0).tolist() == pytest.approx([6 - 17, 2 - 17, 6 + 17, 2 + 17], abs=1)
 
 
-def test_anchors_are_matched_by_overlap_and_no_object_goes_without() -> None:
+def test_anchors_are_matched_by_overlap_and_every_object_has_an_anchor() -> None:
     overlap = torch.tensor([[[0.8, 0.5, 0.1, 0.0], [0.0, 0.2, 0.1, 0.25], [0.0, 0, 0, 0]]])
     assert matched_anchors(overlap).tolist() == [[0, IGNORED, BACKGROUND, 1]]
 
 
-def test_at_most_a_share_of_the_chosen_is_positive() -> None:
+def test_the_share_of_positive_samples_is_limited() -> None:
     draws = torch.tensor([1, 2])
     positive = torch.zeros(2, 40, dtype=torch.bool)
     positive[0, :20] = True
@@ -262,7 +262,7 @@ def test_at_most_a_share_of_the_chosen_is_positive() -> None:
     assert few.sum(1).tolist() == [26, 36]
 
 
-def test_proposals_are_the_best_of_all_levels_without_their_rivals() -> None:
+def test_proposals_are_the_best_boxes_of_all_levels_after_suppression() -> None:
     boxes = torch.tensor([[[0.0, 0, 10, 10], [0, 0, 10, 11], [20, 20, 30, 30], [5, 5, 5, 9]]])
     scores = torch.tensor([[3.0, 4.0, 1.0, 9.0]])
     ranked = best(boxes, scores, 4)
@@ -275,7 +275,7 @@ def test_proposals_are_the_best_of_all_levels_without_their_rivals() -> None:
     ]
 
 
-def test_no_boxes_are_suppressed_to_none() -> None:
+def test_suppression_of_no_boxes_returns_no_boxes() -> None:
     none = torch.zeros(0)
     assert suppress(torch.zeros(0, 4), none, none, 0.5).tolist() == []
 
@@ -283,7 +283,7 @@ def test_no_boxes_are_suppressed_to_none() -> None:
 # --- masks ---
 
 
-def test_a_mask_is_seen_from_a_region() -> None:
+def test_a_mask_is_resampled_to_a_region() -> None:
     mask = torch.zeros(1, 8, 8)
     mask[:, :, 4:] = 1  # the right half of the box
     box = torch.tensor([[10.0, 10, 26, 26]])
@@ -302,7 +302,7 @@ def test_a_full_mask_covers_the_pixels_of_its_box() -> None:
 
 
 def perfect(config: MaskRCNN, shift: float = 0.0) -> Precisions:
-    """The precisions of detections that are the true objects, or shifted ones."""
+    """Return the precisions of the true objects as detections, optionally shifted."""
     _, source = generated(config, seed=1)
     found = []
     for index in range(len(source)):
@@ -318,7 +318,7 @@ def perfect(config: MaskRCNN, shift: float = 0.0) -> Precisions:
     return precisions(source, found)
 
 
-def test_true_objects_have_precisions_of_almost_one_and_shifted_ones_less() -> None:
+def test_exact_detections_are_precise_and_shifted_detections_less() -> None:
     config = replace(smoke(), train_samples=1, eval_samples=20)
     exact, shifted = perfect(config), perfect(config, 4.0)
     assert exact == pytest.approx(1.0)
@@ -345,7 +345,7 @@ def test_a_mirrored_scene_has_mirrored_boxes_and_masks() -> None:
         assert torch.equal(seen.masks[at].flip(-1), was.masks[at])
 
 
-def test_shuffled_labels_give_images_the_objects_of_others() -> None:
+def test_shuffled_labels_give_images_the_objects_of_other_images() -> None:
     right, wrong = (small_task(shuffled_labels=text) for text in ("False", "True"))
     first, second = (task.training.source for task in (right, wrong))
     pairs = [(first.scene(at), second.scene(at)) for at in range(16)]
@@ -372,7 +372,7 @@ def test_the_shorter_side_is_800_unless_the_longer_is_too_long(
 
 
 def annotated(folder: Path, notes: list[dict[str, Any]]) -> Path:
-    """A folder with two images of 40 x 20, and annotations of the first."""
+    """Write a folder with two images of 40 x 20 and annotations of the first image."""
     (folder / "annotations").mkdir(exist_ok=True)
     (folder / "val2017").mkdir(exist_ok=True)
     for name in ("a.jpg", "b.jpg"):
@@ -409,7 +409,7 @@ def test_annotations_are_read_and_resized(tmp_path: Path) -> None:
     files = Files(tmp_path, "val2017", config)
     scene = files.scene(0)
     assert scene.pixels.shape == (40, 80, 3)
-    assert scene.boxes.tolist() == [[20, 10, 60, 30]]  # the crowd is not trained
+    assert scene.boxes.tolist() == [[20, 10, 60, 30]]  # training ignores the crowd
     assert scene.classes.tolist() == [1]
     assert scene.masks[0, :, :4].all()
     assert not scene.masks[0, :, 5:].any()

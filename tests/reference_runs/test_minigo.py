@@ -1,4 +1,4 @@
-"""MiniGo: the network's size, what the search finds, games that follow from their seeds, logs."""
+"""MiniGo: network size, search, reproducible games, stored networks and logs."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from tests.oracle import judge  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 DERIVED = 736_671
-"""Weights of the 19x19 network, counted from its layers:
+"""Parameters of the 19x19 network, counted from its layers:
 
-13 planes to 64 filters and twelve times 64 to 64, all 3x3 (449 856); 13 normalisations (1664);
-heads of 2 and of 1 filter (192); 722 to 362 moves (261 726); 361 to 64 to 1 (23 233).
+13 planes to 64 filters and twelve times 64 to 64, all 3x3 (449,856); 13 norms (1664);
+heads of 2 and of 1 filter (192); 722 to 362 moves (261,726); 361 to 64 to 1 (23,233).
 """
 
 
-def test_the_reference_network_has_the_size_that_its_layers_add_up_to() -> None:
+def test_the_reference_network_has_the_size_of_its_layers() -> None:
     with torch.device("meta"):
         model = DualNet(reference())
     assert sum(p.numel() for p in model.parameters()) == DERIVED
@@ -54,7 +54,7 @@ def test_the_reference_network_has_the_tensors_that_the_rules_name() -> None:
     assert ours == set(tensor_names("minigo"))
 
 
-def test_a_position_of_the_network_gives_scores_and_an_outcome() -> None:
+def test_the_network_returns_scores_and_an_outcome_for_each_position() -> None:
     model = DualNet(smoke())
     scores, value = model(torch.rand(7, PLANES, 5, 5))
     assert scores.shape == (7, 26)
@@ -64,7 +64,7 @@ def test_a_position_of_the_network_gives_scores_and_an_outcome() -> None:
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
-def test_the_network_sees_stones_turn_liberties_and_captures() -> None:
+def test_input_planes_show_stones_turn_liberties_and_captures() -> None:
     goban = Goban(5)
     at = goban.setup("OX... ..... ..... ..... ..X..", BLACK)
     seen = planes(goban, at)[0]
@@ -95,12 +95,12 @@ def test_every_readout_is_a_visit_of_a_legal_move(virtual_losses: int) -> None:
     assert visits[0] == 0  # a stone is there
 
 
-def test_the_search_takes_a_group_that_decides_the_game() -> None:
+def test_the_search_captures_a_group_that_decides_the_game() -> None:
     visits = grown("XXXX. OOOO. XXXXX ..OX. .O.X.", 200)
     assert visits.argmax() == 9
 
 
-def test_the_search_passes_where_that_ends_a_won_game() -> None:
+def test_the_search_passes_to_end_a_won_game() -> None:
     goban = Goban(5)
     at = goban.setup("X.XXX XXXXX XXXXX XXXXX XXX.X", BLACK)
     at = replace(at, passes=np.array([1], dtype=np.int8))
@@ -119,7 +119,7 @@ def test_more_readouts_win_more_games() -> None:
     assert match(goban, config, (weak, strong), seeds) <= 5
 
 
-# --- games and their window ---
+# --- self-play games and their window ---
 
 
 def games(seeds: list[list[int]], **changes: Any) -> Any:
@@ -138,19 +138,19 @@ def rows(examples: Any) -> set[bytes]:
     }
 
 
-def test_games_follow_from_their_seeds_whoever_plays_beside_them() -> None:
+def test_games_depend_on_their_seeds_and_not_on_parallel_games() -> None:
     seeds = [[1, 0, 1, game] for game in range(6)]
     together = games(seeds)
     assert rows(together) == rows(games(seeds[:2])) | rows(games(seeds[2:]))
     assert rows(together) != rows(games([[2, *seed[1:]] for seed in seeds]))
 
 
-def test_a_game_that_is_hopeless_is_given_up_unless_it_is_to_be_played_on() -> None:
+def test_a_hopeless_game_is_resigned_unless_resignation_is_disabled() -> None:
     seeds = [[1, game] for game in range(8)]
     whole = games(seeds)
     early = {"resign_thresholds": (-0.5, -0.5)}
     assert len(games(seeds, **early).outcome) < len(whole.outcome)
-    # Where a game is given up is drawn between the two
+    # The threshold of a game is drawn between the two
     some = len(games(seeds, resign_thresholds=(-0.9, -0.5)).outcome)
     assert len(games(seeds, **early).outcome) <= some <= len(whole.outcome)
     on = games(seeds, **early, disable_resign_pct=1.0)
@@ -163,23 +163,23 @@ def test_a_share_of_the_positions_is_kept() -> None:
     assert 0.15 < len(part.outcome) / len(whole.outcome) < 0.45
 
 
-def test_what_is_searched_for_quickly_is_played_and_not_trained_on() -> None:
+def test_moves_of_a_fast_search_are_played_but_not_trained_on() -> None:
     seeds = [[1, game] for game in range(8)]
     whole = games(seeds)
     part = games(seeds, fast_play_share=0.75, fast_play_readouts=2)
     assert 0.1 < len(part.outcome) / len(whole.outcome) < 0.45
     assert len(games(seeds, fast_play_share=1.0, fast_play_readouts=2).outcome) == 0
-    # Whoever plays beside them, as without it
+    # These games do not depend on parallel games either
     alone = games(seeds[:3], fast_play_share=0.75, fast_play_readouts=2)
     assert rows(alone) <= rows(part)
 
 
-def test_pruned_targets_keep_the_best_move_and_what_its_worth_explains() -> None:
+def test_target_pruning_keeps_the_best_move_and_removes_other_visits() -> None:
     goban = Goban(5)
     at = goban.setup("XXXX. OOOO. XXXXX ..OX. .O.X.", BLACK)
     forest = Forest(goban, Search(200, komi=0.5), at, at.hashes[:, None])
     noise = np.zeros((1, goban.moves))
-    noise[0, [14, 15, 16]] = 1.0  # three moves that nothing but noise speaks for
+    noise[0, [14, 15, 16]] = 1.0  # three moves that only noise supports
     forest.grow(Territory(goban, komi=0.5), noise)
     visits, pruned = forest.visits[0], forest.pruned_visits()[0]
     assert visits.argmax() == pruned.argmax() == 9
@@ -193,7 +193,7 @@ def test_pruned_targets_keep_the_best_move_and_what_its_worth_explains() -> None
     assert np.allclose(cut.policy.astype(float).sum(1), 1, atol=1e-2)
 
 
-def test_noise_takes_the_configs_share_of_the_priors() -> None:
+def test_noise_has_the_configured_share_of_the_priors() -> None:
     goban = Goban(5)
     at = goban.start(1)
     noise = np.zeros((1, goban.moves))
@@ -208,19 +208,19 @@ def test_noise_takes_the_configs_share_of_the_priors() -> None:
     )
 
 
-def test_symmetries_are_eight_and_turn_targets_with_the_board() -> None:
+def test_eight_symmetries_transform_targets_with_the_board() -> None:
     board = np.arange(9).reshape(1, 3, 3)
     assert len({turned(board, turn).tobytes() for turn in range(SYMMETRIES)}) == 8
     window = Window(smoke())
     window.add(games([[1, game] for game in range(4)]), np.random.default_rng(1))
     seen, policy, outcome = window.__getitems__(range(len(window)))
-    taken = seen[:, :2].sum(1).flatten(1).bool()  # no stone is played on another
+    taken = seen[:, :2].sum(1).flatten(1).bool()  # a move onto a stone is illegal
     assert (policy[:, :-1][taken] == 0).all()
     assert torch.allclose(policy.sum(1), torch.ones(len(policy)), atol=1e-2)
     assert set(outcome.tolist()) == {1.0, -1.0}
 
 
-def test_the_window_forgets_old_generations() -> None:
+def test_the_window_drops_old_generations() -> None:
     window = Window(replace(smoke(), window_size=2))
     part = games([[1, 0]])
     for _ in range(5):
@@ -232,7 +232,7 @@ def test_the_window_forgets_old_generations() -> None:
 
 
 def stored(model: DualNet, path: Path, **changes: Any) -> None:
-    """Write a network as TensorFlow lays it out."""
+    """Write a network in the layout of TensorFlow."""
     tensors, points = {}, model.moves.out_features - 1
     for ours, theirs in model.names().items():
         tensor = model.state_dict()[ours]
@@ -255,7 +255,7 @@ def test_a_stored_network_is_read_back(tmp_path: Path) -> None:
         assert torch.equal(ours, theirs)
 
 
-def test_a_network_of_another_shape_or_none_is_told(tmp_path: Path) -> None:
+def test_missing_and_wrong_networks_are_reported(tmp_path: Path) -> None:
     model = DualNet(smoke())
     with pytest.raises(DataMissing, match=r"target\.npz cannot be read"):
         load_network(model, tmp_path / "target.npz")
@@ -283,14 +283,14 @@ QUICK = {
     "max_moves": 10,
     "target": 0.0,
 }
-"""Two generations that show the log; the target is loosened, as they learn nothing."""
+"""Settings for two generations; the target is 0 because they learn nothing."""
 
 PINNED = {"min_selfplay_games_per_generation", "actual_selfplay_games_per_generation"}
-"""The closed division wants 8192 games of a generation, which smoke scale does not play."""
+"""The closed division requires 8192 games in each generation; smoke scale plays fewer."""
 
 
 @pytest.mark.parametrize("round_name", ["0.7", "1.0", "2.0", "2.1"])
-def test_closed_logs_miss_the_games_of_the_full_problem_and_no_more(
+def test_a_closed_log_has_errors_only_for_the_number_of_games(
     round_name: str, tmp_path: Path
 ) -> None:
     smoke = Smoke(name="minigo", round=round_name, division="closed", settings=QUICK)
@@ -300,7 +300,7 @@ def test_closed_logs_miss_the_games_of_the_full_problem_and_no_more(
         assert found[who] - {"target"} == PINNED
 
 
-def test_round_1_1_misses_the_tensors_of_the_larger_network_too(tmp_path: Path) -> None:
+def test_a_log_of_round_1_1_also_has_an_error_for_its_tensors(tmp_path: Path) -> None:
     smoke = Smoke(name="minigo", round="1.1", division="closed", settings=QUICK)
     path = tmp_path / "result_0.txt"
     smoke.train(path)

@@ -1,4 +1,4 @@
-"""Go's rules: known positions, and random games beside a plain implementation of the same rules."""
+"""Go rules: known positions, and random games compared with a plain implementation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def point(row: int, column: int, size: int = 5) -> int:
 
 
 def may(goban: Goban, at: Positions, move: int, *earlier: Positions) -> bool:
-    """Whether a move is legal in a game whose boards were these."""
+    """Return whether a move is legal after the given earlier boards."""
     history = np.array([[each.hashes[0] for each in (*earlier, at)]])
     return bool(goban.legal(at, history)[0, move])
 
@@ -35,7 +35,7 @@ def shown(goban: Goban, at: Positions) -> str:
     return " ".join(text[i : i + goban.size] for i in range(0, goban.points, goban.size))
 
 
-def test_a_group_without_liberties_is_taken() -> None:
+def test_a_group_without_liberties_is_captured() -> None:
     goban = Goban(5)
     at = goban.setup("OOX.. X.... ..... ..... .....", BLACK)
     after = played(goban, at, point(1, 1))
@@ -43,14 +43,14 @@ def test_a_group_without_liberties_is_taken() -> None:
     assert after.captured[0]
 
 
-def test_two_groups_are_taken_by_one_move() -> None:
+def test_one_move_captures_two_groups() -> None:
     goban = Goban(5)
     at = goban.setup("XO.OX .X.X. ..... ..... .....", BLACK)
     after = played(goban, at, point(0, 2))
     assert shown(goban, after) == "X.X.X .X.X. ..... ..... ....."
 
 
-def test_suicide_is_banned_for_one_stone_and_for_many() -> None:
+def test_suicide_of_one_or_several_stones_is_illegal() -> None:
     goban = Goban(5)
     one = goban.setup(".X... X.... ..... ..... .....", WHITE)
     assert not may(goban, one, point(0, 0))
@@ -59,7 +59,7 @@ def test_suicide_is_banned_for_one_stone_and_for_many() -> None:
     assert may(goban, many, point(4, 4))
 
 
-def test_a_move_that_takes_is_no_suicide() -> None:
+def test_a_move_that_captures_is_not_suicide() -> None:
     goban = Goban(5)
     at = goban.setup(".XO.. XO... O.... ..... .....", WHITE)
     assert may(goban, at, point(0, 0))
@@ -69,7 +69,7 @@ def test_a_move_that_takes_is_no_suicide() -> None:
 KO = ".XO.. X.XO. .XO.. ..... ....."
 
 
-def test_a_ko_may_be_taken_back_only_after_another_move() -> None:
+def test_a_ko_can_be_recaptured_only_after_another_move() -> None:
     goban = Goban(5)
     start = goban.setup(KO, WHITE)
     taken = played(goban, start, point(1, 1))
@@ -79,8 +79,8 @@ def test_a_ko_may_be_taken_back_only_after_another_move() -> None:
     assert may(goban, elsewhere, point(1, 2), start, taken)
 
 
-def test_a_board_of_long_ago_may_not_come_back() -> None:
-    """Two stones given for one: the second capture would bring back a board three moves old."""
+def test_a_move_must_not_repeat_any_earlier_board() -> None:
+    """Play random moves, and check that every move that only superko forbids repeats a board."""
     goban = Goban(4)
     start = goban.setup(".OX. O.X. OX.. XX..", WHITE)
     boards = [start]
@@ -92,14 +92,14 @@ def test_a_board_of_long_ago_may_not_come_back() -> None:
             after = played(goban, boards[-1], int(move))
             back = [n for n, each in enumerate(boards) if shown(goban, each) == shown(goban, after)]
             assert back
-            seen += len(boards) - back[-1] > 2  # farther than a simple ko
+            seen += len(boards) - back[-1] > 2  # further back than a simple ko
         moves = np.flatnonzero(bound[:-1])
         move = int(rng.choice(moves)) if len(moves) else goban.points
         boards.append(played(goban, boards[-1], move))
     assert seen > 0
 
 
-def test_two_passes_end_a_game_and_a_move_between_them_does_not() -> None:
+def test_only_two_consecutive_passes_end_a_game() -> None:
     goban = Goban(5)
     at = played(goban, goban.start(1), goban.points)
     assert not goban.over(at)[0]
@@ -117,16 +117,16 @@ def test_two_passes_end_a_game_and_a_move_between_them_does_not() -> None:
         ("X.X.O .XX.O XX..O ....O .O.OO", 1),
     ],
 )
-def test_area_is_stones_and_points_that_reach_one_colour(diagram: str, area: int) -> None:
+def test_area_is_stones_and_empty_points_that_reach_only_one_color(diagram: str, area: int) -> None:
     goban = Goban(5)
     assert goban.area(goban.setup(diagram))[0] == area
 
 
-# --- a plain implementation, to play beside ---
+# --- a plain implementation for comparison ---
 
 
 def group_of(board: Board, row: int, column: int) -> tuple[set[tuple[int, int]], bool]:
-    """The stones that hang together with one, and whether they have a liberty."""
+    """Return the stones connected to a stone, and whether they have a liberty."""
     size, group, free = len(board), {(row, column)}, False
     todo = [(row, column)]
     while todo:
@@ -142,7 +142,7 @@ def group_of(board: Board, row: int, column: int) -> tuple[set[tuple[int, int]],
 
 
 def plain_play(board: Board, move: int, color: int) -> Board | None:
-    """The board after a move, None if that is no legal one."""
+    """Return the board after a move, or None if the move is illegal."""
     row, column = divmod(move, len(board))
     if board[row][column]:
         return None
@@ -159,7 +159,7 @@ def plain_play(board: Board, move: int, color: int) -> Board | None:
 
 
 def plain_area(board: Board) -> int:
-    """Black's points less white's, region by region."""
+    """Return Black's points minus White's points, computed region by region."""
     size, area = len(board), 0
     for row, column in product(range(size), range(size)):
         region, _ = group_of(board, row, column)
@@ -198,7 +198,7 @@ def test_random_games_agree_with_a_plain_implementation(size: int, seed: int) ->
         seen.add(board)
 
 
-def test_many_boards_at_once_are_played_as_each_alone() -> None:
+def test_a_batch_of_boards_is_played_like_single_boards() -> None:
     goban, rng = Goban(5), np.random.default_rng(6)
     together, alone = goban.start(6), [goban.start(1) for _ in range(6)]
     for _ in range(40):

@@ -1,4 +1,4 @@
-"""NCF: the published size, what its data hold, and that its metric is the hit rate."""
+"""NCF: published size, negatives, held-out items, hit rate and ratings files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
 PUBLISHED = 31_832_577
-"""NeuMF of the benchmark on MovieLens-20M: embeddings of 64 and 128, layers 256, 256, 128, 64."""
+"""Parameters of NeuMF on MovieLens-20M: embeddings of 64 and 128, layers 256, 256, 128, 64."""
 
 
 def test_the_reference_model_has_the_published_number_of_parameters() -> None:
@@ -29,7 +29,7 @@ def test_the_reference_model_has_the_published_number_of_parameters() -> None:
     assert sum(p.numel() for p in model.parameters()) == PUBLISHED
 
 
-def test_a_step_changes_every_parameter_that_its_batch_touches() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     task = Filtering(smoke(), Setting(), Ranks(torch.device("cpu")))
     task.prepare()
     model = task.build()
@@ -40,7 +40,7 @@ def test_a_step_changes_every_parameter_that_its_batch_touches() -> None:
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
-def test_no_negative_is_an_item_that_the_user_took() -> None:
+def test_a_negative_is_not_an_item_of_the_user() -> None:
     known = synthetic(50, 80, 50 * 12, seed=3)
     pairs = Pairs(known, 4, seed=3, shuffled=False)
     pairs.set_epoch(1)
@@ -60,7 +60,7 @@ def test_held_out_items_are_not_trained_on_and_come_first_among_candidates() -> 
         assert sorted(kept) == sorted(set(row))
 
 
-def test_an_epoch_draws_other_negatives_and_the_same_seed_the_same() -> None:
+def test_negatives_change_with_the_epoch_and_are_reproducible() -> None:
     known = synthetic(50, 80, 50 * 12, seed=3)
     drawn = []
     for epoch in (1, 2, 1):
@@ -72,7 +72,7 @@ def test_an_epoch_draws_other_negatives_and_the_same_seed_the_same() -> None:
 
 
 class _Oracle(torch.nn.Module):
-    """Scores the user's held-out item above all others, but for some users."""
+    """A model that scores the held-out item highest, except for the first `wrong` users."""
 
     def __init__(self, held_out: torch.Tensor, wrong: int) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class _Oracle(torch.nn.Module):
         return torch.where(user < self.wrong, -right, right)
 
 
-def test_the_quality_is_the_share_of_users_whose_item_ranks_among_ten() -> None:
+def test_the_quality_is_the_share_of_users_with_their_item_in_the_top_10() -> None:
     task = Filtering(smoke(), Setting(), Ranks(torch.device("cpu")))
     task.prepare()
     held_out = task.evaluation.item[:, 0]
@@ -91,7 +91,7 @@ def test_the_quality_is_the_share_of_users_whose_item_ranks_among_ten() -> None:
     assert task.evaluate(_Oracle(held_out, 500)) == pytest.approx(1 - 500 / 2000)
 
 
-def test_ratings_are_read_with_each_users_latest_held_out(tmp_path: Path) -> None:
+def test_ratings_are_read_and_the_latest_of_each_user_is_held_out(tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text(
         "userId,movieId,rating,timestamp\n7,30,3.5,100\n7,10,4.0,300\n7,20,1.0,200\n9,10,5.0,50\n"
     )
@@ -112,7 +112,9 @@ HEADER = "userId,movieId,rating,timestamp\n"
 
 
 @pytest.mark.parametrize("text", ["", HEADER, f"{HEADER}a,b,c,d\n"])
-def test_missing_or_broken_ratings_are_told_by_name(tmp_path: Path, text: str) -> None:
+def test_missing_or_broken_ratings_are_reported_with_their_file_name(
+    tmp_path: Path, text: str
+) -> None:
     if text:
         (tmp_path / "ratings.csv").write_text(text)
     with pytest.raises(DataMissing, match=r"ratings\.csv"):

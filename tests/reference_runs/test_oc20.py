@@ -1,4 +1,4 @@
-"""OC20: published size, bases against SciPy, forces against differences, files, pair forces."""
+"""OC20: published size, bases compared with SciPy, graphs, forces, data and files."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 
 DERIVED = 1_810_182
-"""6 frequencies, an embedding of 130 368, three blocks of 360 512, four outputs of 149 568; the
-dataset's paper has "1.8 M"."""
+"""6 frequencies, an embedding of 130,368, three blocks of 360,512, four outputs of 149,568.
+The paper of the dataset says "1.8 M"."""
 
 
 def made(count: int, seed: int = 1) -> list[Structure]:
@@ -41,7 +41,7 @@ def made(count: int, seed: int = 1) -> list[Structure]:
 
 
 def batch_of(structures: list[Structure], config: Oc20) -> Batch:
-    """In double precision, which differences need."""
+    """Return a batch in double precision, which finite differences need."""
     pairs = [
         (each, graph_of(each.positions, each.cell, config.cutoff, config.neighbours))
         for each in structures
@@ -52,7 +52,7 @@ def batch_of(structures: list[Structure], config: Oc20) -> Batch:
 
 
 def model_of(config: Oc20) -> DimeNetPlusPlus:
-    """A model whose outputs do not begin at 0."""
+    """Return a model with outputs that do not start at 0."""
     torch.manual_seed(1)
     model = DimeNetPlusPlus(config).double()
     for output in model.outputs:
@@ -60,7 +60,7 @@ def model_of(config: Oc20) -> DimeNetPlusPlus:
     return model
 
 
-def test_the_reference_model_has_the_size_that_its_published_layers_add_up_to() -> None:
+def test_the_reference_model_has_the_size_of_its_published_layers() -> None:
     with torch.device("meta"):
         model = DimeNetPlusPlus(reference())
     parts = [model.radial, model.embedding, model.interactions[0], model.outputs[0]]
@@ -73,22 +73,22 @@ def test_the_reference_model_has_the_size_that_its_published_layers_add_up_to() 
 
 
 @pytest.mark.parametrize("order", range(9))
-def test_bessel_functions_are_those_of_scipy(order: int) -> None:
+def test_bessel_functions_equal_those_of_scipy(order: int) -> None:
     x = np.concatenate([np.logspace(-3, 0, 40), np.linspace(1, 40, 800)])
     found = spherical_bessel(order, torch.from_numpy(x)).numpy()
     assert np.abs(found - special.spherical_jn(order, x)).max() < 1e-13
 
 
-def test_the_zeros_are_all_of_them() -> None:
+def test_the_zeros_of_bessel_functions_are_complete() -> None:
     zeros = bessel_zeros(7, 6).numpy()
     for order, row in enumerate(zeros):
         assert np.abs(special.spherical_jn(order, row)).max() < 1e-14
-        # Between 0 and the last one the function changes its sign at these places alone
+        # Between 0 and the last zero, the function changes its sign only at these zeros
         fine = special.spherical_jn(order, np.linspace(0.01, row[-1] - 0.01, 4000))
         assert (np.diff(np.sign(fine)) != 0).sum() == len(row) - 1
 
 
-def test_the_spherical_basis_is_what_scipy_says_of_waves_and_angles() -> None:
+def test_the_spherical_basis_equals_waves_and_harmonics_of_scipy() -> None:
     basis = SphericalBasis(7, 6, 6.0, Envelope(5)).double()
     distance, angle = torch.linspace(0.5, 5.9, 50).double(), torch.linspace(0, 3.1, 50).double()
     waves, slopes = basis.radial(distance)
@@ -118,10 +118,10 @@ def test_the_envelope_vanishes_smoothly_at_the_cutoff() -> None:
 # --- graph ---
 
 
-def test_edges_are_all_near_images_and_pairs_do_not_turn_back() -> None:
+def test_edges_and_pairs_of_edges_equal_a_brute_force_search() -> None:
     rng = np.random.default_rng(3)
     cell = np.array([[3.0, 0, 0], [1.0, 2.9, 0], [0.4, 0.5, 3.4]])
-    places = rng.uniform(-1, 2, (4, 3)) @ cell  # some lie outside of the cell
+    places = rng.uniform(-1, 2, (4, 3)) @ cell  # some are outside the cell
     graph = graph_of(places, cell, 3.6, 500)
     wanted = set()
     for i, j in itertools.product(range(4), range(4)):
@@ -149,7 +149,7 @@ def test_edges_are_all_near_images_and_pairs_do_not_turn_back() -> None:
     assert set(found) == pairs
 
 
-def test_an_atom_keeps_its_nearest_neighbours() -> None:
+def test_an_atom_keeps_its_nearest_neighbors() -> None:
     (structure,) = made(1)
     all_of_them = graph_of(structure.positions, structure.cell, 5.0, 500)
     few = graph_of(structure.positions, structure.cell, 5.0, 6)
@@ -166,7 +166,7 @@ def test_an_atom_keeps_its_nearest_neighbours() -> None:
 # --- model ---
 
 
-def test_a_step_reaches_every_parameter() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     config = smoke()
     model, batch = model_of(config), batch_of(made(4), config)
     (model(batch) - batch.forces).abs().sum().backward()
@@ -177,7 +177,7 @@ def test_a_step_reaches_every_parameter() -> None:
         assert rows.abs().sum() > 0, name
 
 
-def test_forces_are_slopes_of_the_energy_along_each_edge() -> None:
+def test_forces_equal_finite_differences_of_the_energy() -> None:
     config = smoke()
     model, batch = model_of(config).eval(), batch_of(made(1), config)
     vector = batch.positions[batch.source] + batch.shift - batch.positions[batch.target]
@@ -195,7 +195,7 @@ def test_forces_are_slopes_of_the_energy_along_each_edge() -> None:
     assert expected.abs().max() > 0.1
 
 
-def test_forces_turn_with_the_structure_and_sum_to_nothing() -> None:
+def test_forces_rotate_with_the_structure_and_sum_to_zero() -> None:
     config = smoke()
     model, structure = model_of(config).eval(), made(1)[0]
     turn = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))[0]
@@ -209,7 +209,7 @@ def test_forces_turn_with_the_structure_and_sum_to_nothing() -> None:
 
 
 @pytest.mark.long
-def test_the_network_is_that_of_pytorch_geometric() -> None:
+def test_energies_equal_those_of_pytorch_geometric() -> None:
     dimenet = pytest.importorskip("torch_geometric.nn.models.dimenet")
     config = replace(smoke(), width=24, interaction_width=12, output_width=20, blocks=2)
     torch.manual_seed(1)
@@ -225,7 +225,7 @@ def test_the_network_is_that_of_pytorch_geometric() -> None:
     ours = [model.radial, model.embedding, *model.interactions, *model.outputs]
     biases = [output.up.bias for output in model.outputs]
     for given, taken in zip(ours, theirs, strict=True):
-        # In the order of their use; the library's output has no bias where the benchmark's has one
+        # In the order of use; the library has no bias in a layer where the benchmark has one
         given_ = [p for p in given.parameters() if all(p is not bias for bias in biases)]
         named = dict(taken.named_parameters())
         if isinstance(taken, dimenet.InteractionPPBlock):
@@ -258,13 +258,13 @@ _LIBRARY_ORDER = [
     *("lin_rbf1", "lin_rbf2", "lin_sbf1", "lin_sbf2", "lin_ji", "lin_kj", "lin_down", "lin_up"),
     *("layers_before_skip", "lin", "layers_after_skip"),
 ]
-"""The library's layers in the order in which this model has them."""
+"""The layers of the library in the order of this model."""
 
 
 # --- data ---
 
 
-def test_the_potentials_forces_are_its_slopes_and_of_more_than_pairs() -> None:
+def test_forces_of_structures_include_the_angles_of_the_potential() -> None:
     structures = made(64)
     kinds = torch.tensor(
         [[potential.ELEMENTS.tolist().index(k) for k in each.species] for each in structures]
@@ -279,7 +279,7 @@ def test_the_potentials_forces_are_its_slopes_and_of_more_than_pairs() -> None:
 
 
 def pair_features(structure: Structure) -> tuple[Any, Any]:
-    """What a sum over neighbours can say of the free atoms' forces: 24 waves for two elements."""
+    """Return pair features and forces of free atoms: 24 radial functions per pair of elements."""
     graph = graph_of(structure.positions, structure.cell, 3.4, 50)
     apart = structure.positions[graph.source] + graph.image @ structure.cell
     vector = apart - structure.positions[graph.target]
@@ -295,7 +295,7 @@ def pair_features(structure: Structure) -> tuple[Any, Any]:
     return features[free].reshape(-1, 9 * 24), structure.forces[free].ravel()
 
 
-def test_the_best_forces_of_pairs_are_far_from_the_target() -> None:
+def test_the_best_pair_forces_do_not_reach_the_target() -> None:
     training, evaluation = ([pair_features(each) for each in made(n, n)] for n in (300, 60))
     known, wanted = (np.concatenate(part) for part in zip(*training, strict=True))
     square = known.T @ known + 1e-3 * np.eye(known.shape[1])
@@ -304,7 +304,7 @@ def test_the_best_forces_of_pairs_are_far_from_the_target() -> None:
     assert 1.5 * smoke().target < np.abs(seen @ weights - true).mean() < np.abs(true).mean() / 2
 
 
-def test_structures_are_written_and_read_as_they_were(tmp_path: Path) -> None:
+def test_structures_are_read_as_they_were_written(tmp_path: Path) -> None:
     structures = made(7)
     write(tmp_path / "0.extxyz", structures[:4])
     write(tmp_path / "1.extxyz", structures[4:])
@@ -324,7 +324,7 @@ H       -1.0        2.5        3.5 1 2   0.0 0.25 -0.125
 
 
 @pytest.mark.parametrize("mask", ["move_mask:L:1:tags:I:1", "seen:I:1:tags:I:1"])
-def test_what_may_move_is_told_by_its_mask_or_its_tag(tmp_path: Path, mask: str) -> None:
+def test_free_atoms_are_read_from_the_mask_or_the_tags(tmp_path: Path, mask: str) -> None:
     text = PUBLISHED.replace("move_mask:L:1:tags:I:1", mask)
     (tmp_path / "12.extxyz").write_text(2 * text)
     (tmp_path / "12.txt").write_text("random1,frame3,-17.0\nrandom1,frame9,-17.0\n")
@@ -351,14 +351,14 @@ def test_what_may_move_is_told_by_its_mask_or_its_tag(tmp_path: Path, mask: str)
         (PUBLISHED, ""),
     ],
 )
-def test_a_damaged_structure_is_told_by_its_file(tmp_path: Path, old: str, new: str) -> None:
+def test_a_damaged_structure_is_reported_with_its_file(tmp_path: Path, old: str, new: str) -> None:
     (tmp_path / "0.extxyz").write_text(PUBLISHED.replace(old, new))
     (tmp_path / "0.txt").write_text("random1,frame3,-17.0\n")
     with pytest.raises(DataMissing, match=r"0\.extxyz cannot be read: structure 0 is not an ext"):
         Structures(tmp_path, smoke()).__getitems__([0])
 
 
-def test_a_missing_list_is_told_by_its_name(tmp_path: Path) -> None:
+def test_a_missing_list_is_reported_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "0.extxyz").write_text(PUBLISHED)
     with pytest.raises(DataMissing, match=r"0\.txt cannot be read: No such file"):
         Structures(tmp_path, smoke())
@@ -376,7 +376,7 @@ def test_compiling_is_refused() -> None:
         task_of(smoke(), compile=True).prepare()
 
 
-def test_fixed_atoms_do_not_count() -> None:
+def test_fixed_atoms_do_not_count_in_quality_and_loss() -> None:
     task = task_of(replace(smoke(), eval_samples=8))
     task.evaluation = _Kept(made(8))  # type: ignore[assignment]
 
@@ -403,7 +403,7 @@ class _Kept:
         return joined([(each, graph_of(each.positions, each.cell, 3.4, 50)) for each in chosen])
 
 
-def test_the_rate_warms_up_and_falls_at_its_boundaries() -> None:
+def test_the_learning_rate_warms_up_and_falls_at_its_boundaries() -> None:
     task = task_of(reference(), scale="reference")
     steps = (1, 15_627, 31_253, 125_008, 125_009, 187_513, 250_017)
     rates = [task.learning_rate(step) for step in steps]

@@ -1,4 +1,4 @@
-"""OpenFold: the published size, frames and attention that turn with a chain, and what folds say."""
+"""OpenFold: published size, invariant attention, geometry, quality and synthetic proteins."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def task_of(config: OpenFold, **setting: Any) -> Folding:
 
 
 def turn(seed: int) -> torch.Tensor:
-    """Some rotation."""
+    """Return a random rotation."""
     q, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))
     return torch.from_numpy(q * np.sign(np.linalg.det(q))).float()
 
@@ -64,24 +64,24 @@ def test_the_reference_model_has_the_published_size() -> None:
     assert count == reference().model_parameters_count == 93_229_082
 
 
-def test_a_model_of_another_size_than_is_logged_is_refused() -> None:
+def test_a_model_that_differs_from_the_logged_size_is_refused() -> None:
     with pytest.raises(RunFault, match="model_parameters_count is 326483; the network has"):
         task_of(replace(smoke(), blocks=1)).build()
 
 
-def test_gradients_reach_all_but_the_head_without_weight() -> None:
+def test_all_parameters_except_the_unweighted_head_get_gradients() -> None:
     torch.manual_seed(1)
-    config = replace(smoke(), max_templates=2)  # one alone has all the attention, whatever is asked
+    config = replace(smoke(), max_templates=2)  # with one template, the query has no effect
     model, batch = AlphaFold(config), Chains(config, 4, 1).__getitems__(range(4))
     with torch.no_grad():
-        for each in model.parameters():  # layers that begin at 0 pass nothing on at first
+        for each in model.parameters():  # layers that start at 0 pass no gradient
             each.add_(0.02 * torch.randn_like(each))
     losses(config, model(batch._replace(recycles=1)), batch).sum().backward()
     lacking = {name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()}
     assert lacking == {"resolved.weight", "resolved.bias"}
 
 
-def test_point_attention_does_not_see_how_all_frames_are_turned() -> None:
+def test_point_attention_is_invariant_to_a_global_transformation() -> None:
     torch.manual_seed(1)
     config = smoke()
     attention = PointAttention(config)
@@ -95,7 +95,7 @@ def test_point_attention_does_not_see_how_all_frames_are_turned() -> None:
     assert (attention(single, pairs, one_moved) - here).abs().max() > 0.1
 
 
-def test_rotations_pass_no_gradients_from_layer_to_layer() -> None:
+def test_detaching_removes_the_gradient_of_the_rotation_only() -> None:
     frames = from_quaternion(torch.randn(3, 6, requires_grad=True))
     kept = frames.detached_rotation()
     assert not kept.rotation.requires_grad
@@ -121,7 +121,7 @@ def test_side_chains_have_the_torsions_that_were_drawn() -> None:
     assert torch.allclose(found, chains.torsions[:, :, CHI], atol=1e-4)
 
 
-def test_residues_of_a_chain_turn_by_what_was_drawn() -> None:
+def test_residues_of_a_chain_have_the_given_rotations_and_distance() -> None:
     turns = 0.5 * torch.randn(2, 6, 3)
     frames = chain(turns)
     apart = frames.place.diff(dim=1)
@@ -129,12 +129,12 @@ def test_residues_of_a_chain_turn_by_what_was_drawn() -> None:
     steps = frames.rotation[:, :-1].transpose(-1, -2) @ frames.rotation[:, 1:]
     cosine = (steps.diagonal(dim1=-2, dim2=-1).sum(-1) - 1) / 2
     assert torch.allclose(cosine, turns[:, 1:].norm(dim=-1).cos(), atol=1e-5)
-    # The axis of a rotation stays where it is
+    # A rotation does not change its axis
     axis = turns[:, 1:, :, None]
     assert torch.allclose(steps @ axis, axis, atol=1e-5)
 
 
-def test_frames_read_off_atoms_give_the_atoms_again() -> None:
+def test_frames_computed_from_atoms_reproduce_the_atoms() -> None:
     batch = Chains(smoke(), 8, 1).__getitems__(range(8))
     backbone = frame_of(*(batch.atoms[:, :, at] for at in (0, 1, 2)))
     _, atoms = atoms_of(backbone, batch.psi, batch.chi, batch.reach)
@@ -142,25 +142,25 @@ def test_frames_read_off_atoms_give_the_atoms_again() -> None:
     assert fape(backbone, backbone.place, backbone, backbone.place, 10.0).max() < 2e-3
 
 
-def test_an_error_by_frames_does_not_see_where_the_chain_lies() -> None:
+def test_fape_is_clamped_and_invariant_to_a_global_transformation() -> None:
     places = 5 * torch.randn(1, 6, 3)
     frames = Frames(torch.stack([turn(seed) for seed in range(6)])[None], places)
     moved = Frames(turn(9), torch.tensor([3.0, 1.0, -4.0])).compose(frames)
     assert fape(moved, moved.place, frames, places, 10.0) < 2e-3
     shifted = places + torch.tensor([0.0, 0.0, 3.0])
-    # All points but no frames are 3 Å off; an error counts in units of 10 Å, up to the clamp
+    # All points are off by 3 Å, the frames are exact; the unit is 10 Å, up to the clamp
     for limit, wanted in ((10.0, 0.3), (2.0, 0.2)):
         assert float(fape(frames, shifted, frames, places, limit)) == pytest.approx(wanted, 1e-3)
 
 
-def test_lddt_counts_the_distances_that_are_met() -> None:
+def test_lddt_is_the_share_of_distances_within_the_limits() -> None:
     line = torch.arange(4.0)[None, :, None] * torch.tensor([4.0, 0.0, 0.0])
     assert lddt(line, line).tolist() == [[1.0] * 4]
     assert lddt(line @ turn(1) + 5, line).min() > 0.999
-    # 0.2 more for each 4 Å: errors 0.2, 0.4 and 0.6 are below all limits, or all but the first
+    # 0.2 more for each 4 Å: errors of 0.2 and 0.4 are below all limits, 0.6 is above the first
     stretched = lddt(1.05 * line, line)[0]
     assert stretched.tolist() == pytest.approx([11 / 12, 1.0, 1.0, 11 / 12])
-    # Atoms 40 Å apart are no pair
+    # Atoms 40 Å apart are not a pair
     far = torch.tensor([[[0.0, 0, 0], [40.0, 0, 0], [44.0, 0, 0]]])
     assert lddt(far * 1.001, far).tolist() == [[1.0] * 3]
     assert lddt(torch.zeros_like(line), line).max() < 0.25
@@ -169,7 +169,7 @@ def test_lddt_counts_the_distances_that_are_met() -> None:
 # --- data ---
 
 
-def test_no_one_fold_and_no_template_is_near_the_target() -> None:
+def test_a_constant_fold_or_a_template_does_not_reach_the_target() -> None:
     chains = evaluated()
     true = chains.atoms[:, :, CA]
     best = max(float(lddt(each.expand_as(true).contiguous(), true).mean()) for each in true)
@@ -178,14 +178,14 @@ def test_no_one_fold_and_no_template_is_near_the_target() -> None:
     assert max(template, other) < best < smoke().target - 0.05
 
 
-def test_who_knows_the_motifs_knows_the_fold() -> None:
+def test_the_true_motifs_are_sufficient_to_reach_the_target() -> None:
     chains = evaluated()
     ideal, _ = folded(chains.motifs, 0.0, chains.reach, np.random.default_rng(1))
     score = lddt(ideal[:, :, CA], chains.atoms[:, :, CA]).mean()
     assert smoke().target + 0.1 < score < 1
 
 
-def test_letters_are_those_that_a_motif_prefers() -> None:
+def test_letters_follow_the_preferences_of_their_motif() -> None:
     chains = Chains(smoke(), 500, 1)
     likely = preferences(12, smoke().kinds)
     assert np.allclose(likely.sum(-1), 1)
@@ -195,7 +195,7 @@ def test_letters_are_those_that_a_motif_prefers() -> None:
         assert np.abs(shares - likely[place, motif]).max() < 0.03
 
 
-def test_shuffled_folds_are_others_of_the_same_set() -> None:
+def test_shuffled_folds_are_a_permutation_of_the_folds() -> None:
     task = task_of(replace(smoke(), train_samples=64, shuffled_labels=True))
     task.prepare()
     plain = Chains(smoke(), 64, 1)
@@ -209,7 +209,7 @@ def test_shuffled_folds_are_others_of_the_same_set() -> None:
 # --- task ---
 
 
-def test_the_rate_warms_up_and_stays() -> None:
+def test_the_learning_rate_warms_up_and_stays_constant() -> None:
     task = task_of(reference(), scale="reference")
     config = reference()
     start, base = config.opt_learning_rate_warmup_init, config.opt_base_learning_rate
@@ -219,7 +219,7 @@ def test_the_rate_warms_up_and_stays() -> None:
     assert task.learning_rate(warmup) == task.learning_rate(10 * warmup + 10) == base
 
 
-def test_the_reference_scale_is_refused_in_one_line(
+def test_reference_scale_is_refused_with_a_message_of_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["run", "openfold", "--scale", "reference", "--data", str(tmp_path)]

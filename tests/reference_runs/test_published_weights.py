@@ -1,4 +1,4 @@
-"""Starting from weights in the layout of Hugging Face, in one safetensors file or several."""
+"""Published weights in the layout of Hugging Face, in one or several safetensors files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHAPE = {"layers": 2, "width": 8, "heads": 2, "kv_heads": 1, "ffn_width": 12, "v
 
 
 def published(name: str) -> dict[str, Any]:
-    """Random tensors under the names that a release of the benchmark's model has."""
+    """Return random tensors with the names of the released model of a benchmark."""
     generator = torch.Generator().manual_seed(7)
 
     def draw(*shape: int) -> Any:
@@ -55,7 +55,7 @@ def published(name: str) -> dict[str, Any]:
 
 
 def write(path: Path, tensors: dict[str, Any]) -> None:
-    """A safetensors file, by the format's description."""
+    """Write a safetensors file according to the description of the format."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     data = b""
     for name, tensor in tensors.items():
@@ -69,7 +69,7 @@ def write(path: Path, tensors: dict[str, Any]) -> None:
 
 
 def write_sharded(folder: Path, tensors: dict[str, Any]) -> None:
-    """Two files and their index."""
+    """Write two files and their index."""
     files = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
     places = {name: files[number % 2] for number, name in enumerate(tensors)}
     for file in files:
@@ -83,18 +83,18 @@ def config(name: str) -> Any:
 
 
 def built(name: str, folder: Path) -> dict[str, Any]:
-    """The state of the model that a run with `--weights` starts from."""
+    """Return the state of the model from which a run with `--weights` starts."""
     setting = Setting(weights=folder, division="open")
     task = task_of(name)(config(name), setting, Ranks(torch.device("cpu")))
     task.check_files()
     return dict(task.build().state_dict())
 
 
-# --- with the library ---
+# --- with the safetensors library ---
 
 
 @pytest.mark.parametrize("name", LANGUAGE_MODELS)
-def test_a_model_starts_from_every_published_tensor(name: str, tmp_path: Path) -> None:
+def test_a_model_starts_from_published_tensors(name: str, tmp_path: Path) -> None:
     pytest.importorskip("safetensors")
     theirs = published(name)
     write_sharded(tmp_path, theirs)
@@ -109,14 +109,14 @@ def test_a_model_starts_from_every_published_tensor(name: str, tmp_path: Path) -
             ours["blocks.1.attention.key.weight"], theirs[f"{at}self_attn.k_proj.weight"]
         )
     if name == "gpt_oss_20b":
-        # Published as gate, up, gate, up, …
+        # The release interleaves gate and up
         gate = theirs[f"{at}mlp.experts.gate_up_proj"][..., ::2]
         assert torch.equal(ours["blocks.1.mixture.experts.gate_up"][..., : gate.shape[-1]], gate)
     else:
         assert torch.equal(ours["blocks.1.ffn.down.weight"], theirs[f"{at}mlp.down_proj.weight"])
 
 
-def test_one_file_of_half_precision_is_read_like_several(tmp_path: Path) -> None:
+def test_a_single_bfloat16_file_is_read_as_float32(tmp_path: Path) -> None:
     pytest.importorskip("safetensors")
     half = {name: tensor.bfloat16() for name, tensor in published("llama31_8b").items()}
     write(tmp_path / "model.safetensors", half)
@@ -140,7 +140,9 @@ def test_one_file_of_half_precision_is_read_like_several(tmp_path: Path) -> None
     ],
     ids=["missing", "unknown", "shape"],
 )
-def test_tensors_that_do_not_fit_are_named(change: Any, message: str, tmp_path: Path) -> None:
+def test_a_missing_unknown_or_misshapen_tensor_is_reported_with_its_name(
+    change: Any, message: str, tmp_path: Path
+) -> None:
     pytest.importorskip("safetensors")
     tensors = published("llama31_8b")
     change(tensors)
@@ -149,7 +151,7 @@ def test_tensors_that_do_not_fit_are_named(change: Any, message: str, tmp_path: 
         built("llama31_8b", tmp_path)
 
 
-def test_a_damaged_file_is_told_by_its_path(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_with_its_name(tmp_path: Path) -> None:
     pytest.importorskip("safetensors")
     write_sharded(tmp_path, published("llama31_8b"))
     path = tmp_path / "model-00002-of-00002.safetensors"
@@ -158,7 +160,7 @@ def test_a_damaged_file_is_told_by_its_path(tmp_path: Path) -> None:
         built("llama31_8b", tmp_path)
 
 
-# --- without it ---
+# --- without the safetensors library ---
 
 
 @pytest.mark.parametrize(
@@ -176,13 +178,13 @@ def test_a_damaged_file_is_told_by_its_path(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_index_that_is_none_is_told(text: str, message: str, tmp_path: Path) -> None:
+def test_an_invalid_index_is_reported(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors.index.json").write_text(text)
     with pytest.raises(DataMissing, match=message):
         Published(tmp_path, LLAMA, ["norm.weight"])
 
 
-def test_without_the_library_the_extra_is_named(
+def test_a_missing_library_is_reported_with_the_pip_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "safetensors", None)
@@ -192,7 +194,7 @@ def test_without_the_library_the_extra_is_named(
 
 
 @pytest.mark.parametrize("name", ["llama31_405b", "llama2_70b_lora", "gpt3"])
-def test_reference_scale_wants_weights_to_start_from(
+def test_reference_scale_requires_published_weights(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for part in ("train.bin", "validation.bin", "validation_labels.bin"):
@@ -211,7 +213,7 @@ def test_reference_scale_wants_weights_to_start_from(
         ("resnet", "resnet does not start from published weights"),
     ],
 )
-def test_weights_are_refused_where_the_benchmark_has_none(
+def test_weights_are_refused_for_a_benchmark_without_published_weights(
     name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--weights", str(tmp_path), "--division", "closed"]

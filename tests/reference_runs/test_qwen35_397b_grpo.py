@@ -1,4 +1,4 @@
-"""Qwen3.5 with GRPO: the model against its library's, rollouts, the update, when a run stops."""
+"""Qwen3.5 with GRPO: equality with transformers, rollouts, the update, tasks and runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tests.reference_runs.smoke import Smoke  # noqa: E402
 # --- the model ---
 
 
-def test_the_reference_model_has_the_parameters_of_its_parts() -> None:
+def test_the_reference_model_has_the_size_of_its_parts() -> None:
     config = reference()
     with torch.device("meta"):
         model = Decoder(config)
@@ -64,12 +64,12 @@ def test_the_reference_model_has_the_parameters_of_its_parts() -> None:
     assert found["embedding"] == found["output"] == 248_320 * width
     total = sum(found.values())
     assert total == 396_346_350_336
-    # The card says 397 billion, with a vision encoder; and 17 billion that a token goes through
+    # The card says 397 billion with a vision encoder, and 17 billion that are active for a token
     assert total == pytest.approx(397e9, rel=0.002)
     assert total - 60 * 502 * 3 * width * inner == pytest.approx(17e9, rel=0.03)
 
 
-def test_a_batch_moves_every_tensor() -> None:
+def test_a_batch_gives_every_parameter_a_gradient() -> None:
     torch.manual_seed(1)
     config = smoke()
     model = Decoder(config)
@@ -82,7 +82,7 @@ def test_a_batch_moves_every_tensor() -> None:
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
-def test_position_by_position_the_model_is_the_same() -> None:
+def test_decoding_with_a_cache_equals_one_forward_pass() -> None:
     torch.manual_seed(1)
     model = Decoder(smoke())
     tokens = torch.randint(0, 7, (3, 12))
@@ -92,8 +92,8 @@ def test_position_by_position_the_model_is_the_same() -> None:
     assert torch.allclose(torch.cat(parts, 1), model(tokens)[:, 6:], atol=1e-5)
 
 
-def test_the_cache_of_a_layer_keeps_no_more_than_its_last_inputs() -> None:
-    """A view would keep those of a whole prompt: 72 GB at reference scale."""
+def test_the_cache_of_a_layer_contains_only_its_last_inputs() -> None:
+    """A view would keep the inputs of a whole prompt in memory: 72 GB at reference scale."""
     model = Decoder(smoke())
     pasts = model.no_pasts()
     model(torch.zeros(1, 200, dtype=torch.long), None, pasts)
@@ -103,7 +103,7 @@ def test_the_cache_of_a_layer_keeps_no_more_than_its_last_inputs() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 9, CHUNK, 2 * CHUNK + 5])
-def test_chunks_solve_the_rule_that_goes_from_position_to_position(length: int) -> None:
+def test_the_chunked_delta_rule_equals_the_recurrence(length: int) -> None:
     torch.manual_seed(1)
     q, k = (torch.randn(2, 3, length, 8).double() for _ in range(2))
     v, memory = torch.randn(2, 3, length, 6).double(), torch.randn(2, 3, 8, 6).double()
@@ -121,7 +121,7 @@ def test_chunks_solve_the_rule_that_goes_from_position_to_position(length: int) 
 
 
 def as_library(config: Qwen35, transformers: Any) -> Any:
-    """The library's model of a config's shape, with random weights."""
+    """Return the library's model with the shape of a config and random weights."""
     shape = transformers.Qwen3_5MoeTextConfig(
         vocab_size=config.vocabulary,
         hidden_size=config.width,
@@ -182,7 +182,7 @@ NAMES = {
 
 
 def from_library(weights: dict[str, Any]) -> dict[str, Any]:
-    """The library's weights under the names, and in the form, of podium's."""
+    """Return the library's weights with the names and layout of podium."""
     found = {}
     for name, tensor in weights.items():
         ours = name
@@ -192,14 +192,14 @@ def from_library(weights: dict[str, Any]) -> dict[str, Any]:
             tensor = tensor.mT
         elif "convolution" in ours:
             tensor = tensor[:, 0]
-        # The norm behind the delta rule is the only one that the library holds as it is
+        # The library stores all norms with an offset of 1, except the norm after the delta rule
         elif "norm" in ours and "mixer.norm" not in ours:
             tensor = tensor + 1
         found[ours] = tensor
     return found
 
 
-def test_with_the_librarys_weights_it_has_the_librarys_scores() -> None:
+def test_scores_equal_those_of_transformers_with_the_same_weights() -> None:
     transformers: Any = pytest.importorskip("transformers")
     torch.manual_seed(1)
     config = replace(smoke(), layers=8)
@@ -215,7 +215,7 @@ def test_with_the_librarys_weights_it_has_the_librarys_scores() -> None:
 # --- rollouts ---
 
 
-def test_tokens_are_drawn_from_the_most_probable_ones() -> None:
+def test_tokens_are_sampled_by_temperature_and_top_p() -> None:
     probability = torch.tensor([0.1, 0.5, 0.15, 0.25])
     scores = probability.log().repeat(4000, 1)
     uniform = torch.from_numpy(np.random.default_rng(1).random(4000))
@@ -231,7 +231,7 @@ def test_tokens_are_drawn_from_the_most_probable_ones() -> None:
     assert chosen(scores[:1], Sampling(1.0, 1.0, 9), torch.ones(1)).item() == 0
 
 
-def test_rollouts_do_not_depend_on_how_they_are_shared_out() -> None:
+def test_rollouts_do_not_depend_on_their_batch() -> None:
     torch.manual_seed(1)
     model = Decoder(smoke())
     prompts = [(3, [1, 2, 4]), (0, [2, 2, 4, 1]), (7, [0, 1, 4])]
@@ -261,7 +261,7 @@ def test_rollouts_do_not_depend_on_how_they_are_shared_out() -> None:
 # --- the update ---
 
 
-def test_an_advantage_is_over_the_others_mean_and_the_groups_deviation() -> None:
+def test_an_advantage_uses_the_mean_of_the_others_and_the_group_deviation() -> None:
     found = advantages(torch.tensor([[1.0, 0, 0, 0], [1, 1, 1, 1], [0.5, 0.5, 1, 0]]))
     assert found[0].tolist() == pytest.approx([1 / 0.5, *[-1 / 3 / 0.5] * 3])
     assert found[1].tolist() == [0, 0, 0, 0]
@@ -269,7 +269,7 @@ def test_an_advantage_is_over_the_others_mean_and_the_groups_deviation() -> None
 
 
 def batch(generated: list[list[float]], advantage: list[float]) -> Batch:
-    """Rollouts of two tokens each, whose log-probabilities for the trainer are all -1."""
+    """Return rollouts of two tokens with log-probabilities of -1 for the trainer."""
     rollouts = [Rollout(0, [1, 2], [3, END], row) for row in generated]
     found = batch_of(rollouts, torch.tensor(advantage), END)
     assert found.scored.tolist() == [[0, 1, 1]] * len(rollouts)
@@ -297,7 +297,7 @@ def test_a_ratio_is_clipped_further_above_than_below(
     assert now.grad[0, 0] == 0
 
 
-def test_rollouts_on_which_trainer_and_generator_differ_are_masked() -> None:
+def test_rollouts_that_trainer_and_generator_score_differently_are_masked() -> None:
     rows = [[-1, -1], [-1.004, -0.999], [-0.9, -1.1], [-0.9985, -0.9985], [-4, -1], [-0.9978, -1]]
     given = batch(rows, [1.0] * 6)
     now = given.trained.clone().requires_grad_()
@@ -305,20 +305,20 @@ def test_rollouts_on_which_trainer_and_generator_differ_are_masked() -> None:
     total.backward()
     assert now.grad is not None
     gradient = -now.grad[:, 1:]
-    # Ratios as geometric means: 1, e^0.0015, 1, e^-0.0015, a factor of e^3, e^-0.0011
+    # Geometric means of the ratios: 1, e^0.0015, 1, e^-0.0015, a factor of e^3, e^-0.0011
     assert gradient[0].tolist() == [1, 1]
     assert gradient[1].tolist() == pytest.approx([np.exp(0.004), np.exp(-0.001)])
     assert gradient[2].tolist() == pytest.approx([np.exp(-0.1), np.exp(0.1)])
     assert gradient[3].tolist() == gradient[4].tolist() == [0, 0]
     assert gradient[5].tolist() == [0, 0]
-    # Only the fifth is left out of the mean: on average its probabilities differ tenfold
+    # Only the fifth is excluded from the mean: its probabilities differ tenfold on average
     assert count == 10
 
 
 # --- tasks ---
 
 
-def test_only_the_sum_passes_and_forgetting_to_carry_is_not_enough() -> None:
+def test_only_the_sum_is_rewarded_and_ignoring_carries_is_rarely_correct() -> None:
     training, evaluation = synthetic(685, 251, 1, shuffled=False)
     assert (len(training), len(evaluation)) == (685, 251)
     first, second = evaluation.pairs[0]
@@ -339,7 +339,7 @@ def digits_of(number: int) -> list[int]:
     return [int(number) // 4**place % 4 for place in range(4)]
 
 
-def test_validation_begins_where_the_rules_have_it() -> None:
+def test_validation_starts_at_the_step_of_the_rules() -> None:
     for answers, first in ((256, 18), (512, 10), (1024, 7)):
         config = replace(reference(), global_batch_size=answers)
         assert next(config.evaluation_steps()) == first
@@ -352,7 +352,7 @@ def test_validation_begins_where_the_rules_have_it() -> None:
 
 @pytest.fixture
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A base that has learned nothing, and evaluations from the first step on."""
+    """Train the base for one step, and evaluate from the first step."""
     monkeypatch.setattr(base, "STEPS", 1)
     monkeypatch.setattr(Qwen35, "evaluation_steps", lambda self: iter(range(1, self.last_step + 1)))
 
@@ -361,7 +361,7 @@ SMALL = {"num_prompts_per_step": 2, "global_batch_size": 32, "train_samples": 6,
 
 
 @pytest.mark.usefixtures("_soon")
-def test_the_clock_stops_with_the_update_of_the_weights_that_pass(
+def test_run_stop_has_the_time_of_the_update_that_reaches_the_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     qualities = iter([0.2, 0.69, 0.7])
@@ -399,13 +399,13 @@ def test_the_clock_stops_with_the_update_of_the_weights_that_pass(
         ),
     ],
 )
-def test_settings_without_answers_or_groups_are_refused(changes: dict[str, Any], said: str) -> None:
+def test_unusable_settings_of_rollouts_are_refused(changes: dict[str, Any], said: str) -> None:
     task = PolicyOptimization(replace(smoke(), **changes), Setting(), Ranks(torch.device("cpu")))
     with pytest.raises(RunFault, match=said):
         task.prepare()
 
 
-def test_a_reference_run_says_that_no_sandbox_is_bundled(
+def test_a_reference_run_is_refused_because_sandboxes_are_not_included(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["run", "qwen35_397b_grpo", "--scale", "reference", "--data", str(tmp_path)]
@@ -416,7 +416,7 @@ def test_a_reference_run_says_that_no_sandbox_is_bundled(
     assert list((tmp_path / "logs").glob("*")) == []
 
 
-def test_an_answer_that_was_cut_off_is_left_out_of_the_loss() -> None:
+def test_a_truncated_answer_is_excluded_from_the_loss() -> None:
     whole = Rollout(0, [1, 2], [3, END], [-1.0, -1.0])
     cut = Rollout(0, [1, 2], [3, 4], [-1.0, -1.0])
     batch = batch_of([whole, cut], torch.tensor([1.0, -1.0]), END)
@@ -434,7 +434,7 @@ def test_routers_are_frozen() -> None:
     assert all(name.endswith("router.weight") for name in frozen)
 
 
-def test_weights_that_are_drawn_for_a_mesh_have_the_distribution_of_the_models() -> None:
+def test_sharded_initial_weights_have_the_distribution_of_the_whole_model() -> None:
     task = PolicyOptimization(smoke(), Setting(), Ranks(torch.device("cpu")))
     torch.manual_seed(1)
     model = Decoder(task.config)

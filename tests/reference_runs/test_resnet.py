@@ -1,4 +1,4 @@
-"""ResNet: the published size, tensors as the rules name them, groups of the batch, logs."""
+"""ResNet: published size, tensors of the rules, groups of batch norm, schedule and data."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def small_task(**more: str) -> Classification:
 
 
 def logged_name(parameter: str) -> str:
-    """A parameter's name as the rules' lists of initialised tensors have it."""
+    """Return the name of a parameter in the rules' lists of initialized tensors."""
     place, _, kind = parameter.rpartition(".")
     if ".bn" in f".{place}":
         kind = {"weight": "gamma", "bias": "beta"}[kind]
@@ -75,13 +75,13 @@ def test_two_steps_change_every_parameter(optimizer: str) -> None:
     before = {name: p.clone() for name, p in model.named_parameters()}
     (using,) = task.optimizers(model)
     model.train()
-    for step in (1, 2):  # at the first, the blocks' last scales are 0 and shield the others
+    for step in (1, 2):  # in step 1, the last scales of the blocks are 0 and pass no gradient
         task.loss(model, next(task.batches(step, 0))).total.backward()
         using.step()
     assert [name for name, p in model.named_parameters() if torch.equal(p, before[name])] == []
 
 
-def test_only_convolutions_and_the_classifier_decay_and_adapt() -> None:
+def test_only_convolutions_and_the_classifier_use_weight_decay_and_lars() -> None:
     task = small_task(opt_name="lars")
     model = task.build()
     (lars,) = task.optimizers(model)
@@ -94,7 +94,7 @@ def test_only_convolutions_and_the_classifier_decay_and_adapt() -> None:
     assert len(excluded["params"]) == 53 * 2 + 1
 
 
-def test_each_group_of_a_batch_is_normed_by_its_own_statistics() -> None:
+def test_each_group_of_a_batch_is_normalized_by_its_own_statistics() -> None:
     torch.manual_seed(0)
     norm, whole = GroupNormedBatch(3, span=4), torch.nn.BatchNorm2d(3)
     batch = (
@@ -106,7 +106,7 @@ def test_each_group_of_a_batch_is_normed_by_its_own_statistics() -> None:
     assert not torch.allclose(norm(batch), whole(batch), atol=1e-2)
 
 
-def test_running_statistics_are_the_mean_of_those_that_ranks_would_have() -> None:
+def test_running_statistics_are_the_mean_of_those_of_separate_ranks() -> None:
     torch.manual_seed(0)
     batch = torch.randn(8, 3, 5, 5) + 2
     norm, ranks = GroupNormedBatch(3, span=4), [GroupNormedBatch(3, span=4) for _ in range(2)]
@@ -120,7 +120,7 @@ def test_running_statistics_are_the_mean_of_those_that_ranks_would_have() -> Non
             assert not torch.allclose(value, torch.zeros(3)) or "mean" not in name
 
 
-def test_gradients_do_not_depend_on_how_a_batch_is_shared_out() -> None:
+def test_gradients_do_not_depend_on_how_a_batch_is_split() -> None:
     task = small_task()
     model = task.build().train()
     images, labels = next(task.batches(1, 0))
@@ -133,7 +133,7 @@ def test_gradients_do_not_depend_on_how_a_batch_is_shared_out() -> None:
     assert torch.allclose(*grads, rtol=1e-4, atol=1e-4 * float(grads[0].abs().max()))
 
 
-def test_a_rank_with_a_part_of_a_group_uses_the_statistics_of_all_of_it() -> None:
+def test_a_rank_with_part_of_a_group_uses_the_statistics_of_the_group() -> None:
     torch.manual_seed(0)
     batch = torch.randn(8, 3, 5, 7) * 3 + 2
     whole, parts = GroupNormedBatch(3, span=8), [GroupNormedBatch(3, span=8) for _ in range(2)]
@@ -153,7 +153,7 @@ def test_a_rank_with_a_part_of_a_group_uses_the_statistics_of_all_of_it() -> Non
         assert value.dtype == torch.int64 or torch.allclose(parts[0].get_buffer(name), value)
 
 
-def test_a_span_is_a_part_of_a_ranks_share_or_several_shares() -> None:
+def test_a_span_must_divide_or_be_a_multiple_of_the_micro_batch() -> None:
     ranks = Ranks(torch.device("cpu"), 0, 4)
     for span in (8, 16, 32, 64):
         Classification(replace(smoke(), model_bn_span=span), Setting(), ranks).check_settings()
@@ -171,7 +171,7 @@ def test_groups_of_several_ranks_cannot_be_compiled() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "lars"])
-def test_the_rate_falls_by_the_power_that_is_logged(optimizer: str) -> None:
+def test_the_learning_rate_falls_by_the_logged_power(optimizer: str) -> None:
     prefix = f"{optimizer}_opt"
     settings = {
         "opt_name": optimizer,
@@ -183,18 +183,18 @@ def test_the_rate_falls_by_the_power_that_is_logged(optimizer: str) -> None:
         key = f"{prefix}_learning_rate_decay_poly_power"
         task = small_task(**settings, **{key: str(power)})
         assert task.config.records("4.0")[key] == power
-        # The warm-up takes the only step of the first epoch; half of the decay is over at step 3
+        # Warmup is the only step of the first epoch; half of the decay is complete at step 3
         assert task.learning_rate(3) == pytest.approx(0.5**power)
 
 
-def test_evaluations_come_every_four_epochs_from_the_offset() -> None:
+def test_evaluation_is_every_four_epochs_from_the_offset() -> None:
     config = reference()
     steps = list(config.evaluation_steps())
     assert [step / config.steps_per_epoch for step in steps[:3]] == [3, 7, 11]
     assert steps[-1] <= config.last_step
 
 
-def test_the_records_are_those_of_the_optimizer_that_is_used() -> None:
+def test_only_settings_of_the_optimizer_in_use_are_logged() -> None:
     keys = smoke().records("4.0").keys()
     assert "sgd_opt_momentum" in keys
     assert not any(key.startswith("lars") for key in keys)
@@ -203,7 +203,7 @@ def test_the_records_are_those_of_the_optimizer_that_is_used() -> None:
     assert not any(key.startswith("sgd") for key in keys)
 
 
-def test_crops_lie_within_the_image_and_are_as_large_as_they_must() -> None:
+def test_crops_are_within_the_image_and_have_the_minimum_area() -> None:
     for seed in range(300):
         rng = np.random.default_rng(seed)
         wide, high = (int(n) for n in rng.integers(20, 200, 2))
@@ -213,7 +213,7 @@ def test_crops_lie_within_the_image_and_are_as_large_as_they_must() -> None:
         assert (right - left) * (bottom - top) >= 0.299 * wide * high
 
 
-def test_an_epochs_crops_follow_from_seed_epoch_and_image_alone() -> None:
+def test_crops_depend_on_the_epoch_and_image_and_not_on_the_batch() -> None:
     training, _ = synthetic((8, 1), 32, seed=1)
     crops = Crops(training, 32, 0.5, seed=1)
     crops.set_epoch(3)
@@ -224,21 +224,21 @@ def test_an_epochs_crops_follow_from_seed_epoch_and_image_alone() -> None:
     assert not torch.equal(crops.__getitems__([2])[0], alone)
 
 
-def test_seeds_draw_other_training_images_and_the_same_evaluation() -> None:
+def test_the_seed_changes_training_images_but_not_evaluation_images() -> None:
     first, second = (synthetic((40, 20), 32, seed) for seed in (1, 2))
     assert not np.array_equal(first[0].pixels, second[0].pixels)
     assert np.array_equal(first[1].pixels, second[1].pixels)
     assert Counter(first[0].labels.tolist()) == dict.fromkeys(range(10), 4)
 
 
-def test_shuffled_labels_are_another_order_of_the_same() -> None:
+def test_shuffled_labels_are_a_permutation_of_the_labels() -> None:
     right, wrong = small_task(), small_task(shuffled_labels="True")
     labels = [task.training.source.labels for task in (right, wrong)]
     assert not np.array_equal(*labels)
     assert np.array_equal(*map(np.sort, labels))
 
 
-def test_imagenets_files_are_read_in_the_order_of_their_folders(tmp_path: Path) -> None:
+def test_imagenet_files_are_read_in_the_order_of_their_folders(tmp_path: Path) -> None:
     for at, name in enumerate(("n01", "n02")):
         (tmp_path / name).mkdir()
         colour = (0, 255 * at, 0)
@@ -259,7 +259,7 @@ def test_imagenets_files_are_read_in_the_order_of_their_folders(tmp_path: Path) 
 
 
 def shards(folder: Path, count: int = 6) -> list[Path]:
-    """Archives of two images each as webdataset writes them; image and class are the number."""
+    """Write webdataset archives of two images each; brightness and class depend on the index."""
     webdataset = pytest.importorskip("webdataset")
     folder.mkdir()
     with webdataset.ShardWriter(str(folder / "part-%04d.tar"), maxcount=2, verbose=0) as writer:
@@ -269,7 +269,7 @@ def shards(folder: Path, count: int = 6) -> list[Path]:
     return sorted(folder.glob("*.tar"))
 
 
-def test_archives_are_read_in_place_like_files(tmp_path: Path) -> None:
+def test_tar_archives_are_read_like_files(tmp_path: Path) -> None:
     paths = shards(tmp_path / "train")
     source = images_in(tmp_path / "train", 6)
     images, labels = Centres(source, 16).__getitems__([4, 1, 5])
@@ -297,7 +297,7 @@ def archive(path: Path, files: dict[str, bytes], mode: Literal["w", "w:gz"] = "w
         ({"a.txt": b""}, r"contain no \*\.jpg files"),
     ],
 )
-def test_archives_that_do_not_fit_are_told(
+def test_archives_with_wrong_contents_are_reported(
     files: dict[str, bytes], said: str, tmp_path: Path
 ) -> None:
     archive(tmp_path / "train" / "one.tar", files)
@@ -305,7 +305,7 @@ def test_archives_that_do_not_fit_are_told(
         images_in(tmp_path / "train", 6)
 
 
-def test_damaged_archives_are_told(tmp_path: Path) -> None:
+def test_damaged_and_compressed_archives_are_reported(tmp_path: Path) -> None:
     paths = shards(tmp_path / "train")
     source = images_in(tmp_path / "train", 6)
     paths[0].write_bytes(paths[0].read_bytes()[:700])

@@ -1,4 +1,4 @@
-"""RetinaNet: sizes put together from published ones, boxes, losses, precision, logs."""
+"""RetinaNet: sizes derived from published ones, boxes, losses, precision and files."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def size(model: torch.nn.Module) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-def test_with_a_plain_resnet_it_is_the_published_retinanet() -> None:
+def test_the_model_with_a_plain_resnet_has_the_published_size() -> None:
     plain = replace(reference(), groups=1, group_width=64, classes=91)
     with torch.device("meta"):
         model = Detector(plain)
     assert size(model) == 34_014_999  # a ResNet-50 detector of 91 classes
 
 
-def test_the_backbone_is_the_published_resnext_without_its_classifier() -> None:
+def test_the_backbone_has_the_size_of_resnext_without_its_classifier() -> None:
     with torch.device("meta"):
         body = Detector(reference()).backbone["body"]
     norms = [module for module in body.modules() if isinstance(module, FrozenNorm)]
@@ -76,11 +76,11 @@ def test_the_backbone_is_the_published_resnext_without_its_classifier() -> None:
     assert size(body) + scales + (2048 + 1) * 1000 == 25_028_904
 
 
-def test_the_reference_model_is_put_together_from_those_parts() -> None:
+def test_the_reference_model_has_the_size_of_its_parts() -> None:
     with torch.device("meta"):
         model = Detector(reference())
     plain_body = 25_557_032 - 2049 * 1000 - 53_120  # ResNet-50 without classifier and norms
-    body = 25_028_904 - 2049 * 1000 - 68_224  # ResNeXt-50 32x4d likewise
+    body = 25_028_904 - 2049 * 1000 - 68_224  # ResNeXt-50 32x4d without classifier and norms
     more_classes = (264 - 91) * 9 * (9 * 256 + 1)
     assert size(model) == 34_014_999 - plain_body + body + more_classes == 37_060_652
     frozen = 3 * 64 * 49 + 61_952 + 2 * 70_144  # the stem and the three blocks of stage 1
@@ -112,7 +112,7 @@ def test_the_stem_and_the_first_stage_do_not_train_at_reference_scale() -> None:
     assert frozen == {"conv1", "layer1"}
 
 
-def test_the_loss_does_not_depend_on_how_a_batch_is_shared_out() -> None:
+def test_the_loss_does_not_depend_on_how_a_batch_is_split() -> None:
     task = small_task()
     model = task.build()
     batch = next(task.batches(1, 0))
@@ -135,7 +135,7 @@ def tensor(boxes: list[tuple[float, float, float, float]]) -> torch.Tensor:
 
 
 @given(BOXES, st.integers(0, 2**32))
-def test_suppression_is_that_of_the_loop_over_boxes(
+def test_suppression_equals_a_loop_over_boxes(
     boxes: list[tuple[float, float, float, float]], seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -151,26 +151,28 @@ def test_suppression_is_that_of_the_loop_over_boxes(
 
 
 @given(BOXES)
-def test_offsets_lead_back_to_the_box(boxes: list[tuple[float, float, float, float]]) -> None:
+def test_decoding_encoded_offsets_returns_the_box(
+    boxes: list[tuple[float, float, float, float]],
+) -> None:
     place = tensor(boxes)
     anchor = place.roll(1, 0)
     assert torch.allclose(decode(encode(place, anchor), anchor), place, atol=1e-6)
 
 
-def test_overlap_is_common_area_by_joint_area() -> None:
+def test_overlap_is_intersection_over_union() -> None:
     first = torch.tensor([[0.0, 0, 4, 4], [0, 0, 1, 1]])
     second = torch.tensor([[2.0, 0, 6, 4], [8, 8, 9, 9]])
     assert torch.allclose(overlaps(first, second), torch.tensor([[8 / 24, 0], [0, 0]]))
 
 
-def test_there_are_nine_anchors_at_each_cell_of_the_five_levels() -> None:
+def test_each_cell_of_the_five_levels_has_nine_anchors() -> None:
     assert len(anchors(reference())) == 9 * (100**2 + 50**2 + 25**2 + 13**2 + 7**2)
     first = anchors(reference())[:9]
     assert torch.allclose(first[:, :2], -first[:, 2:])  # around the upper left corner
     assert (first[3, 2:] - first[3, :2]).tolist() == [32, 32]
 
 
-def test_anchors_are_matched_by_overlap_and_no_object_goes_without() -> None:
+def test_anchors_are_matched_by_overlap_and_every_object_has_an_anchor() -> None:
     config = smoke()
     places = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 22], [0, 0, 10, 30], [40, 40, 50, 50]])
     objects = torch.tensor([[[0.0, 0, 10, 10], [42, 42, 64, 64], [0, 0, 0, 0]]])
@@ -179,7 +181,7 @@ def test_anchors_are_matched_by_overlap_and_no_object_goes_without() -> None:
     assert found.tolist() == [[0, IGNORED, BACKGROUND, 1]]  # overlaps 1, 0.45, 0.33, 0.12
 
 
-def test_the_focal_loss_is_that_of_its_formula() -> None:
+def test_the_focal_loss_equals_its_formula() -> None:
     scores = torch.tensor([0.0, 2.0])
     wanted = torch.tensor([1.0, 0.0])
     p = 1 / (1 + np.exp(-2))
@@ -200,7 +202,7 @@ def perfect(source: object, shift: float = 0.0) -> list[np.ndarray]:
     return found
 
 
-def test_true_boxes_have_a_precision_of_one_and_shifted_ones_less(
+def test_exact_boxes_have_a_precision_of_one_and_shifted_boxes_less(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     _, source = synthetic((1, 20), 64, seed=1)
@@ -223,7 +225,7 @@ def test_a_mirrored_scene_has_mirrored_boxes() -> None:
         assert torch.equal(seen.boxes[at, there, 0], 64 - was.boxes[at, there, 2])
 
 
-def test_shuffled_labels_give_images_the_objects_of_others() -> None:
+def test_shuffled_labels_give_images_the_objects_of_other_images() -> None:
     right, wrong = (small_task(shuffled_labels=text) for text in ("False", "True"))
     first, second = (task.training.source for task in (right, wrong))
     assert np.array_equal(first.pixels, second.pixels)  # type: ignore[attr-defined]
@@ -236,7 +238,7 @@ def in_folder(folder: Path, classes: int = 2) -> Files:
     return Files(annotations, folder / "data", classes, side=80)
 
 
-def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
+def test_files_in_coco_format_are_read_and_stretched(tmp_path: Path) -> None:
     (tmp_path / "labels").mkdir()
     (tmp_path / "data").mkdir()
     Image.new("RGB", (40, 20), (255, 0, 0)).save(tmp_path / "data" / "a.jpg")
@@ -264,7 +266,7 @@ def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
             in_folder(tmp_path)
 
 
-def test_images_may_lie_in_archives_under_the_same_names(tmp_path: Path) -> None:
+def test_images_are_read_from_archives_by_file_name(tmp_path: Path) -> None:
     (tmp_path / "labels").mkdir()
     (tmp_path / "data").mkdir()
     with tarfile.open(tmp_path / "data" / "part-0.tar", "w") as archive:
@@ -279,7 +281,7 @@ def test_images_may_lie_in_archives_under_the_same_names(tmp_path: Path) -> None
         in_folder(tmp_path)
 
 
-def test_a_backbone_is_loaded_whole_or_refused(tmp_path: Path) -> None:
+def test_a_complete_backbone_is_loaded_and_other_files_are_refused(tmp_path: Path) -> None:
     first, second = (Detector(smoke()).backbone["body"] for _ in range(2))
     torch.save({**first.state_dict(), "fc.weight": torch.zeros(1)}, tmp_path / "backbone.pt")
     load_backbone(second, tmp_path / "backbone.pt", "ResNeXt-50 32x4d")

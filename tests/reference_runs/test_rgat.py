@@ -1,4 +1,4 @@
-"""R-GAT: the published shapes, what the sampler draws, and the logs of each of its rounds."""
+"""R-GAT: published shapes, sampling of neighbors, dropout and the files of the graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SMALL = {"papers": "2000", "train_samples": "1280", "eval_samples": "200"}
 
 
 def task_of(**settings: str) -> Classification:
-    """A prepared task on a small graph."""
+    """Return a prepared task on a small graph."""
     config = smoke().with_settings(SMALL | settings)
     task = Classification(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
@@ -41,7 +41,7 @@ def test_the_reference_model_has_the_published_shapes() -> None:
     assert total == first + 2 * later + 512 * 2983 + 2983 == 13_115_303
 
 
-def test_a_step_reaches_the_classifier_and_every_relation_that_ends_at_a_paper() -> None:
+def test_only_relations_to_papers_get_gradients_in_the_last_layer() -> None:
     task = task_of()
     model = task.build()
     loss = task.loss(model, next(task.batches(1, 0)))
@@ -54,7 +54,7 @@ def test_a_step_reaches_the_classifier_and_every_relation_that_ends_at_a_paper()
     assert model.output.weight.grad.abs().sum() > 0
 
 
-def test_a_draw_gives_different_neighbours_and_all_of_them_where_they_are_few() -> None:
+def test_drawn_neighbors_are_distinct_and_complete_for_low_degrees() -> None:
     rng = np.random.default_rng(1)
     source, target = rng.integers(0, 1000, 400), np.repeat(np.arange(40), 10)
     target[:5] = 39
@@ -68,14 +68,14 @@ def test_a_draw_gives_different_neighbours_and_all_of_them_where_they_are_few() 
         assert set(mine) <= set(own)
 
 
-def test_every_neighbour_is_drawn_equally_often() -> None:
+def test_every_neighbor_is_drawn_equally_often() -> None:
     csr = Csr.of(np.arange(10), np.zeros(10, np.int64), 1)
     drawn = [csr.draw(np.zeros(1, np.int64), 3, key)[0] for key in range(6000)]
     share = np.bincount(np.concatenate(drawn).ravel(), minlength=10) / 6000
     assert np.allclose(share, 0.3, atol=0.03)
 
 
-def test_a_layer_names_its_sources_by_their_rows_among_its_input_nodes() -> None:
+def test_a_block_indexes_its_sources_by_row_of_its_input_nodes() -> None:
     cites, writes = ("paper", "cites", "paper"), ("author", "writes", "paper")
     edges = {
         cites: Csr.of(np.array([90, 40, 40, 20]), np.array([70, 70, 90, 40]), 100),
@@ -99,7 +99,7 @@ def test_a_layer_names_its_sources_by_their_rows_among_its_input_nodes() -> None
     assert inner.there[cites].tolist() == [[True, True], [True, False], [True, False]]
 
 
-def test_what_is_drawn_for_a_seed_does_not_depend_on_the_rest_of_its_batch() -> None:
+def test_scores_of_a_paper_do_not_depend_on_the_rest_of_its_batch() -> None:
     task = task_of()
     model = task.build().train()
     whole = task.training.__getitems__(range(16)).drawn(3)
@@ -108,7 +108,7 @@ def test_what_is_drawn_for_a_seed_does_not_depend_on_the_rest_of_its_batch() -> 
     assert torch.allclose(model(whole), apart, atol=1e-5)
 
 
-def test_dropout_drops_its_share_and_another_with_each_draw() -> None:
+def test_dropout_has_its_configured_rate_and_changes_with_the_draw() -> None:
     model = RGAT(smoke()).train()
     ones, ids = torch.ones(2000, 32), torch.arange(2000)
     first, again, other = (model._dropped(ones, ids, draw) for draw in (1, 1, 2))
@@ -118,7 +118,7 @@ def test_dropout_drops_its_share_and_another_with_each_draw() -> None:
     assert float(first.mean()) == pytest.approx(1.0, abs=0.02)
 
 
-def test_neighbours_change_with_the_epoch_and_evaluation_papers_are_not_trained_on() -> None:
+def test_neighbors_change_by_epoch_and_evaluation_papers_are_held_out() -> None:
     config = smoke().with_settings(SMALL)
     graph = synthetic(config, seed=1)
     assert not set(graph.training) & set(graph.evaluation)
@@ -157,7 +157,7 @@ def test_the_real_graph_is_read_from_its_files_and_sampled(tmp_path: Path) -> No
         from_files(tmp_path, config, DatasetSize(5, 2))
 
 
-def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
+def test_a_missing_graph_is_reported_with_its_file_name(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"author/node_feat\.npy cannot be read"):
         from_files(tmp_path, reference(), DatasetSize(4, 2))
 
@@ -179,7 +179,7 @@ def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
         ("val_idx.pt", torch.tensor([0.5]), "is not a tensor of paper indices"),
     ],
 )
-def test_a_wrong_file_of_the_graph_is_told_by_name(
+def test_a_wrong_file_of_the_graph_is_reported_with_its_name(
     tmp_path: Path, name: str, wrong: Any, said: str
 ) -> None:
     _write_graph(tmp_path)

@@ -1,4 +1,4 @@
-"""RNN-T: size by shapes, loss against all alignments, front end, decoding, files, its log."""
+"""RNN-T: size, loss compared with all alignments, front end, decoding, schedule and files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
 DERIVED = 49_006_080
-"""49 million: encoder 42 967 040, prediction 4 726 272, joint 1 312 768, by their matrices."""
+"""49 million: encoder 42,967,040, prediction 4,726,272, joint 1,312,768, from their matrices."""
 
 
 def small() -> RnnT:
@@ -53,24 +53,24 @@ def task(config: RnnT | None = None) -> Recognition:
 # --- model ---
 
 
-def test_the_reference_model_has_the_size_that_its_published_shapes_add_up_to() -> None:
+def test_the_reference_model_has_the_size_of_its_published_shapes() -> None:
     with torch.device("meta"):
         model = Transducer(reference())
     assert sum(p.numel() for p in model.parameters()) == DERIVED
 
 
-def test_the_parts_that_hold_weights_are_those_that_rules_name() -> None:
+def test_the_modules_with_weights_are_those_that_the_rules_name() -> None:
     model = Transducer(smoke())
     assert {name.partition(".")[0] for name, _ in model.named_parameters()} == set(TENSORS)
 
 
-def test_weights_and_biases_are_scaled_and_forget_gates_start_half_open() -> None:
+def test_initial_weights_are_scaled_and_forget_gates_have_a_bias_of_half() -> None:
     torch.manual_seed(3)
     model = Transducer(smoke())
     width = smoke().encoder_width
     largest = model.pre_rnn.weight_hh_l0.abs().max().item()
     assert 0.4 / width**0.5 < largest <= 0.5 / width**0.5
-    # The reference scales the biases, too: an open forget gate is left with a half
+    # The reference also scales the biases, so the forget gate's bias of 1 becomes 0.5
     for rnn in (model.pre_rnn, model.post_rnn, model.dec_rnn):
         both = rnn.bias_ih_l0 + rnn.bias_hh_l0
         assert set(both.view(4, -1)[1].tolist()) == {0.5}
@@ -81,8 +81,8 @@ def test_weights_and_biases_are_scaled_and_forget_gates_start_half_open() -> Non
 
 
 @pytest.mark.parametrize("frames", [20, 21])
-def test_only_the_last_of_an_odd_number_of_frames_depends_on_the_padding(frames: int) -> None:
-    # Why two ranks, whose batches have other longest utterances, differ by more than rounding
+def test_only_the_last_frame_of_an_odd_number_depends_on_the_padding(frames: int) -> None:
+    # For this reason, ranks with different longest utterances differ by more than rounding
     torch.manual_seed(3)
     model = Transducer(smoke()).double().eval()
     alone = torch.randn(1, frames, smoke().mel_bands * smoke().stacked_frames).double()
@@ -93,7 +93,7 @@ def test_only_the_last_of_an_odd_number_of_frames_depends_on_the_padding(frames:
     assert bool(far[-1] > 1e-6) == (frames % 2 == 1)
 
 
-def test_a_step_reaches_every_trained_parameter_and_the_average_follows() -> None:
+def test_every_trained_parameter_gets_a_gradient_and_the_average_follows() -> None:
     trained = task()
     model = trained.build()
     trained.loss(model, next(trained.batches(1, 0))).total.backward()
@@ -113,7 +113,7 @@ def test_a_step_reaches_every_trained_parameter_and_the_average_follows() -> Non
 
 
 def all_alignments(scores: torch.Tensor, symbols: list[int]) -> float:
-    """Minus the log of the sum over every path, one by one; (T, U, V)."""
+    """Return minus the log of the sum over every path, computed path by path; (T, U, V)."""
     logs, frames, blank = scores.log_softmax(-1), scores.shape[0], scores.shape[2] - 1
     total = []
     steps = frames - 1 + len(symbols)
@@ -132,7 +132,7 @@ def all_alignments(scores: torch.Tensor, symbols: list[int]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_loss_is_that_of_all_alignments_together(seed: int) -> None:
+def test_the_loss_equals_the_sum_over_all_alignments(seed: int) -> None:
     torch.manual_seed(seed)
     scores = torch.randn(3, 5, 4, 6) * 2
     symbols = torch.randint(0, 5, (3, 3))
@@ -143,7 +143,7 @@ def test_the_loss_is_that_of_all_alignments_together(seed: int) -> None:
         assert found[row] == pytest.approx(wanted, rel=1e-5)
 
 
-def test_the_loss_has_right_gradients_and_none_behind_an_utterances_end() -> None:
+def test_the_gradient_of_the_loss_is_correct_and_zero_after_an_utterance() -> None:
     torch.manual_seed(4)
     scores = torch.randn(2, 3, 3, 4, dtype=torch.float64).float().requires_grad_()
     symbols, frames = torch.tensor([[0, 2], [1, 1]]), torch.tensor([3, 2])
@@ -170,14 +170,14 @@ def tone(frequency: float, seconds: float, rate: int = 8000) -> np.ndarray:
     return np.sin(2 * np.pi * frequency * np.arange(int(seconds * rate)) / rate).astype(np.float32)
 
 
-def test_speed_shortens_and_raises_a_tone() -> None:
+def test_a_higher_speed_shortens_and_raises_a_tone() -> None:
     faster = changed_speed(tone(500, 1.0), 1.15)
     assert len(faster) == pytest.approx(8000 / 1.15, abs=2)
     peak = np.abs(np.fft.rfft(faster)).argmax() * 8000 / len(faster)
     assert peak == pytest.approx(575, abs=3)
 
 
-def test_augmentation_keeps_to_the_rules_bounds() -> None:
+def test_augmentation_stays_within_the_limits_of_the_rules() -> None:
     config, rng = smoke(), np.random.default_rng(1)
     lengths = [len(augmented(tone(500, 0.5), config, rng)) for _ in range(300)]
     assert 4000 / 1.15 - 2 <= min(lengths) < 4000 / 1.14
@@ -193,7 +193,7 @@ def test_augmentation_keeps_to_the_rules_bounds() -> None:
     assert 0.12 < max(shares) <= 0.3
 
 
-def test_a_band_is_loudest_where_its_tone_is() -> None:
+def test_a_higher_tone_is_loudest_in_a_higher_band() -> None:
     config = smoke()
     filters = mel_filters(80, 256, 8000)
     assert (filters >= 0).all()
@@ -210,7 +210,7 @@ def test_a_band_is_loudest_where_its_tone_is() -> None:
     assert loudest == sorted(set(loudest))
 
 
-def test_features_do_not_depend_on_what_is_in_the_batch() -> None:
+def test_features_do_not_depend_on_the_rest_of_the_batch() -> None:
     config = smoke()
     alone, _ = log_mel([tone(700, 0.4)], config)
     together, frames = log_mel([tone(700, 0.4), tone(900, 0.7)], config)
@@ -225,7 +225,7 @@ def test_frames_are_stacked_in_order() -> None:
     assert features[0, 2].tolist() == [12, 13, 0, 0, 0, 0]
 
 
-def test_a_sample_is_augmented_alike_in_any_batch_and_anew_in_each_epoch() -> None:
+def test_augmentation_depends_on_the_epoch_and_not_on_the_batch() -> None:
     training, _ = synthetic(small(), seed=1)
     first = training.__getitems__([5])
     again = training.__getitems__([9, 5])
@@ -240,7 +240,7 @@ def test_a_sample_is_augmented_alike_in_any_batch_and_anew_in_each_epoch() -> No
 
 
 class _Scripted(torch.nn.Module):
-    """Says a given symbol so often at each frame."""
+    """A transducer that emits the symbols of a script at each frame."""
 
     def __init__(self, script: list[list[int]]) -> None:
         super().__init__()
@@ -262,7 +262,7 @@ class _Scripted(torch.nn.Module):
 
 def test_decoding_stays_at_a_frame_until_blank_is_best() -> None:
     blank = 4
-    script = [[1, 2, blank, blank], [blank] * 4, [0, 0, 3, blank]]  # by frame and symbols said
+    script = [[1, 2, blank, blank], [blank] * 4, [0, 0, 3, blank]]  # by frame and emitted symbols
     said = greedy(_Scripted(script), torch.zeros(2, 3, 1), torch.tensor([3, 2]), 300)  # type: ignore[arg-type]
     assert said == [[1, 2, 3], [1, 2]]
     always = [[1] * 4] * 3
@@ -284,7 +284,7 @@ def test_the_quality_is_the_share_of_wrong_words(monkeypatch: pytest.MonkeyPatch
     assert trained.evaluate(model) == 1
 
 
-def test_batches_come_from_six_buckets_by_length() -> None:
+def test_batches_contain_utterances_of_similar_length() -> None:
     trained = task(replace(small(), train_samples=600, global_batch_size=20))
     order = list(trained.order(1))
     assert sorted(order) == list(range(600))
@@ -294,11 +294,11 @@ def test_batches_come_from_six_buckets_by_length() -> None:
     assert max(seconds) <= trained.config.data_train_max_duration
 
 
-def test_the_rate_rises_holds_and_falls_by_epochs_to_its_floor() -> None:
+def test_the_learning_rate_rises_stays_constant_and_decays_to_its_minimum() -> None:
     made = Recognition(reference(), Setting(), Ranks(torch.device("cpu")))
     each = reference().steps_per_epoch
     base = reference().opt_base_learning_rate
-    # Of the convergence point: three epochs up, seventeen at the base rate
+    # The RCP has three epochs of warmup and seventeen at the base rate
     assert base == 0.007447
     assert made.learning_rate(1) == pytest.approx(base / (3 * each + 1))
     assert made.learning_rate(3 * each + 1) == made.learning_rate(20 * each) == base
@@ -306,10 +306,10 @@ def test_the_rate_rises_holds_and_falls_by_epochs_to_its_floor() -> None:
     assert made.learning_rate(1000 * each) == 1e-5
 
 
-# --- pieces and files ---
+# --- sub-words and files ---
 
 
-def test_the_split_with_the_best_sum_is_taken() -> None:
+def test_the_split_with_the_highest_sum_is_chosen() -> None:
     scores = {SPACE: -2.0, "a": -3.0, "b": -3.0, "ab": -4.0, f"{SPACE}a": -4.5, "abb": -9.5}
     pieces = Pieces(tuple(scores), scores)
     assert [pieces.names[at] for at in pieces.ids("ab")] == [SPACE, "ab"]
@@ -318,13 +318,13 @@ def test_the_split_with_the_best_sum_is_taken() -> None:
 
 
 @given(st.text(alphabet="abc ", max_size=20))
-def test_pieces_spell_their_text_again(text: str) -> None:
+def test_decoding_pieces_restores_the_text(text: str) -> None:
     pieces = Pieces.letters("abc")
     assert pieces.text(pieces.ids(text)) == " ".join(text.split())
 
 
 def speech(folder: Path, seconds: float = 0.5, rate: int = 16_000) -> RnnT:
-    """A little LibriSpeech: one utterance in each part."""
+    """Write a small LibriSpeech with one utterance in each part."""
     rows = [("\u2581", -1.0), *((letter, -2.0) for letter in "ab")]
     (folder / "librispeech1023.vocab").write_text("".join(f"{p}\t{s}\n" for p, s in rows))
     for part in ("train-clean-100", "train-clean-360", "train-other-500", "dev-clean"):
@@ -341,7 +341,7 @@ def speech(folder: Path, seconds: float = 0.5, rate: int = 16_000) -> RnnT:
     return replace(reference(), pieces=3)
 
 
-def test_librispeech_is_read_cut_and_filtered(tmp_path: Path) -> None:
+def test_librispeech_is_read_trimmed_and_filtered(tmp_path: Path) -> None:
     training, evaluation = from_files(tmp_path, speech(tmp_path), 1, DatasetSize(2, 1))
     assert (len(training), len(evaluation)) == (2, 1)
     batch = evaluation.__getitems__([0])
@@ -352,7 +352,7 @@ def test_librispeech_is_read_cut_and_filtered(tmp_path: Path) -> None:
         from_files(tmp_path, speech(tmp_path), 1, DatasetSize(3, 1))
 
 
-def test_what_is_missing_or_wrong_is_told_by_name(tmp_path: Path) -> None:
+def test_missing_and_wrong_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"librispeech1023\.vocab"):
         from_files(tmp_path, reference(), 1, DatasetSize(2, 1))
     config = speech(tmp_path, rate=8000)
@@ -363,6 +363,6 @@ def test_what_is_missing_or_wrong_is_told_by_name(tmp_path: Path) -> None:
         from_files(tmp_path, config, 1, DatasetSize(2, 1))
 
 
-def test_silence_at_both_ends_goes() -> None:
+def test_silence_at_both_ends_is_removed() -> None:
     quiet, loud = np.full(50, 1e-4, np.float32), np.full(20, 0.5, np.float32)
     assert len(without_silence(np.concatenate([quiet, loud, quiet]))) == 20

@@ -1,4 +1,4 @@
-"""Text CNN: its size, padding that says nothing, negators that matter, IMDB's files."""
+"""Text CNN: size, padding, synthetic texts, quality and the files of IMDB."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
 SHAPES = 5147 * 1024 + (3 + 4) * 1024**2 + 2 * 1024 + 2 * 1024 * 2 + 2
-"""The draft's widths: embedding, filters over 3 and 4 words, two classes. It published no total."""
+"""Embedding, filters over 3 and 4 words, and two classes. The draft does not state the total."""
 
 
 def task(config: Sentiment | None = None) -> Classification:
@@ -29,13 +29,13 @@ def task(config: Sentiment | None = None) -> Classification:
     return made
 
 
-def test_the_reference_model_has_the_drafts_shapes() -> None:
+def test_the_reference_model_has_the_shapes_of_the_draft() -> None:
     with torch.device("meta"):
         model = TextCnn(reference())
     assert sum(p.numel() for p in model.parameters()) == SHAPES
 
 
-def test_a_step_reaches_every_parameter() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     trained = task()
     model = trained.build()
     loss = trained.loss(model, next(trained.batches(1, 0)))
@@ -54,7 +54,7 @@ def test_scores_do_not_depend_on_padding() -> None:
 
 
 def bag_of_words(training: Reviews, evaluation: Reviews, vocabulary: int) -> float:
-    """Accuracy of the best linear rule that only counts words, by least squares."""
+    """Return the accuracy of the best linear classifier of word counts, by least squares."""
 
     def counts(reviews: Reviews) -> np.ndarray:
         return np.stack([np.bincount(text, minlength=vocabulary) for text in reviews.texts])
@@ -78,13 +78,13 @@ def test_texts_are_balanced_and_the_same_for_the_same_seed() -> None:
     assert {len(text) for text in first.texts} <= set(range(20, 61))
 
 
-def test_shuffled_labels_are_the_same_labels_on_other_texts() -> None:
+def test_shuffled_labels_are_a_permutation_of_the_labels() -> None:
     plain, shuffled = task().training, task(replace(smoke(), shuffled_labels=True)).training
     assert sorted(plain.labels) == sorted(shuffled.labels)
     assert (plain.labels != shuffled.labels).mean() > 0.3
 
 
-def test_the_quality_is_the_share_of_right_answers() -> None:
+def test_the_quality_is_the_share_of_correct_answers() -> None:
     trained = task()
 
     class Favourable(torch.nn.Module):
@@ -106,11 +106,11 @@ def test_reviews_are_read_with_the_most_frequent_words(tmp_path: Path) -> None:
     imdb(tmp_path)
     training, evaluation = from_files(tmp_path, 5, DatasetSize(4, 4))
     assert training.labels.tolist() == evaluation.labels.tolist() == [0, 0, 1, 1]
-    assert training.texts[0].tolist() == [2, 3, 3, 4]  # a, bad and film have four each
+    assert training.texts[0].tolist() == [2, 3, 3, 4]  # a, bad and film occur four times each
     assert training.texts[2].tolist() == [2, OTHER, 4, OTHER]
 
 
-def test_missing_reviews_are_told_by_folder(tmp_path: Path) -> None:
+def test_missing_and_unreadable_reviews_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match="train contains 0 reviews in neg and pos; expected 4"):
         from_files(tmp_path, 5, DatasetSize(4, 4))
     imdb(tmp_path)

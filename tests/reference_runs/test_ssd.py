@@ -1,4 +1,4 @@
-"""SSD: sizes put together from published ones, default boxes, hard negatives, crops, the files."""
+"""SSD: sizes derived from published ones, default boxes, hard negatives, crops and files."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def size(model: torch.nn.Module) -> int:
 # --- the model ---
 
 
-def test_the_backbone_is_the_published_resnet_without_its_end() -> None:
+def test_the_backbone_with_all_stages_has_the_size_of_resnet_34() -> None:
     with torch.device("meta"):
         body = Body(replace(reference(), units=(3, 4, 6, 3)))
     assert size(body) + 513 * 1000 == 21_797_672  # with the fourth stage and a classifier
 
 
-def test_the_reference_model_is_put_together_from_its_layers() -> None:
+def test_the_reference_model_has_the_size_of_its_layers() -> None:
     with torch.device("meta"):
         model = Detector(reference())
     body = 21_797_672 - 13_114_368 - 513_000
@@ -79,7 +79,7 @@ def test_the_reference_model_is_put_together_from_its_layers() -> None:
 
 
 @pytest.mark.parametrize("config", [smoke(), reference()], ids=["smoke", "reference"])
-def test_there_are_as_many_tensors_as_the_rules_list(config: Any) -> None:
+def test_the_model_has_as_many_tensors_as_the_rules_list(config: Any) -> None:
     with torch.device("meta"):
         model = Detector(config)
     names = config.weights("1.1")
@@ -98,14 +98,14 @@ def test_maps_and_boxes_are_those_of_the_paper() -> None:
     assert len(default_boxes(config)) == 8732
 
 
-def test_a_step_reaches_every_parameter() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     torch.manual_seed(1)
     made = task_of()
     loss = reaches_every_parameter(made, made.build())
     assert loss.items == smoke().global_batch_size
 
 
-def test_offsets_and_scores_start_as_from_two_convolutions() -> None:
+def test_offsets_and_scores_are_initialized_as_separate_convolutions() -> None:
     weights = Predictor(64, 4, 21).conv.weight.unflatten(0, (4, -1))
     for part, outputs in ((weights[:, :4], 16), (weights[:, 4:], 84)):
         bound = math.sqrt(6 / (9 * (64 + outputs)))
@@ -115,7 +115,7 @@ def test_offsets_and_scores_start_as_from_two_convolutions() -> None:
 # --- boxes and losses ---
 
 
-def test_default_boxes_have_the_papers_sizes_around_each_cell() -> None:
+def test_default_boxes_have_the_sizes_of_the_paper_around_each_cell() -> None:
     boxes = default_boxes(reference())
     first = boxes[:4]
     assert torch.allclose((first[:, :2] + first[:, 2:]) / 2, torch.tensor(4.0))
@@ -123,9 +123,9 @@ def test_default_boxes_have_the_papers_sizes_around_each_cell() -> None:
     middle, root = math.sqrt(21 * 45), math.sqrt(2)
     expected = [[21, 21], [middle, middle], [21 * root, 21 / root], [21 / root, 21 * root]]
     assert np.allclose(sizes, expected)
-    # The boxes of the next cell of the row follow
+    # The next four boxes belong to the next cell of the row
     assert torch.allclose(boxes[4:8] - first, torch.tensor([8.0, 0.0, 8.0, 0.0]))
-    # The last map has one cell, whose wide box would be wider than the image
+    # The last map has one cell; its wide box is clipped to the width of the image
     assert (boxes[-2, 2:] - boxes[-2, :2]).tolist() == pytest.approx([300, 261 / root])
 
 
@@ -134,19 +134,19 @@ def objects(*boxes: tuple[float, float, float, float]) -> Batch:
     return Batch(torch.empty(0), torch.tensor([boxes]), torch.tensor([classes]))
 
 
-def test_every_object_gets_its_best_box_and_all_that_overlap_it_by_half() -> None:
+def test_objects_match_their_best_box_and_boxes_that_overlap_by_half() -> None:
     places = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 19], [0, 0, 10, 21], [40, 40, 50, 50]])
     batch = objects((0, 0, 10, 10), (42, 42, 64, 64), (0, 0, 0, 0))
     assert match(smoke(), places, batch).tolist() == [[0, 0, NONE, 1]]
 
 
-def test_the_last_of_several_objects_gets_the_box_that_is_best_for_all() -> None:
+def test_a_box_that_is_best_for_several_objects_matches_the_last_object() -> None:
     places = torch.tensor([[0.0, 0, 10, 10], [40, 40, 50, 50]])
     batch = objects((0, 0, 10, 10), (0, 0, 10, 8), (0, 0, 0, 0))
     assert match(smoke(), places, batch).tolist() == [[1, NONE]]
 
 
-def test_the_loss_counts_three_of_the_hardest_boxes_for_each_with_an_object() -> None:
+def test_the_loss_counts_three_hard_negatives_for_each_positive_box() -> None:
     places = torch.tensor([[0.0, 0, 10, 10], *([40.0 + at, 40, 50 + at, 50] for at in range(5))])
     batch = objects((0, 0, 10, 10))
     scores = torch.zeros(1, 6, 4)
@@ -156,7 +156,7 @@ def test_the_loss_counts_three_of_the_hardest_boxes_for_each_with_an_object() ->
     assert found.tolist() == pytest.approx([math.log(4) + sum(negatives)])
 
 
-def test_offsets_count_in_tenths_and_fifths_of_a_box() -> None:
+def test_an_offset_of_one_is_a_tenth_of_a_box() -> None:
     places = torch.tensor([[0.0, 0, 10, 10], [40, 40, 50, 50]])
     batch = objects((1, 0, 11, 10))  # a tenth to the right
     scores, offsets = torch.zeros(1, 2, 4), torch.zeros(1, 2, 4)
@@ -174,7 +174,7 @@ def test_an_image_without_objects_has_no_loss() -> None:
     assert found.tolist() == [0.0]
 
 
-def test_detections_are_the_best_boxes_that_overlap_no_better_one() -> None:
+def test_detections_are_the_best_boxes_after_suppression() -> None:
     torch.manual_seed(2)
     config = replace(smoke(), least_score=0.3)
     places = default_boxes(config)
@@ -194,7 +194,7 @@ def test_detections_are_the_best_boxes_that_overlap_no_better_one() -> None:
 # --- the schedule ---
 
 
-def test_the_rate_rises_and_decreases_twice() -> None:
+def test_the_learning_rate_rises_and_falls_twice() -> None:
     config = reference()
     made = SingleShotDetection(config, Setting(), Ranks(CPU))
     epoch = config.steps_per_epoch
@@ -206,7 +206,7 @@ def test_the_rate_rises_and_decreases_twice() -> None:
     assert made.learning_rate(1) / 0.08 == pytest.approx(0.5)
 
 
-def test_it_is_evaluated_every_five_epochs_from_the_fortieth() -> None:
+def test_evaluation_is_every_five_epochs_from_epoch_40() -> None:
     config = reference()
     epochs = [step / config.steps_per_epoch for step in config.evaluation_steps()]
     assert epochs == [40, 45, 50, 55, 60, 65, 70, 75, 80]
@@ -221,7 +221,7 @@ def test_a_span_that_does_not_divide_the_batch_is_refused() -> None:
 
 
 def scene() -> Scene:
-    """Two objects, each filled with another value."""
+    """Return a scene of two objects, each filled with a different value."""
     pixels = np.zeros((40, 80, 3), np.uint8)
     pixels[5:15, 10:20], pixels[20:38, 50:75] = 100, 200
     boxes = np.array([[10, 5, 20, 15], [50, 20, 75, 38]], np.float32)
@@ -244,8 +244,8 @@ def test_a_crop_has_the_objects_whose_centers_it_contains() -> None:
     assert seen == {(1, False), (2, False), (2, True)}
 
 
-def test_crops_that_must_overlap_every_object_are_drawn_again() -> None:
-    """No crop overlaps both objects by a half, so only the whole image and free crops are left."""
+def test_a_crop_has_an_object_with_one_attempt_and_with_many() -> None:
+    """A crop cannot overlap both objects by half, so only the whole image and free crops remain."""
     for attempts in (1, 50):
         for seed in range(100):
             found = cropped(scene(), np.random.default_rng(seed), attempts)
@@ -260,7 +260,7 @@ def test_colors_change_and_keep_the_shape() -> None:
     assert found[0].shape == (8, 8, 3)
 
 
-def test_training_scenes_change_with_the_epoch_and_evaluated_ones_do_not() -> None:
+def test_training_scenes_change_with_the_epoch_unlike_evaluation_scenes() -> None:
     source, _ = synthetic((8, 1), 64, seed=1)
     training, evaluation = Crops(source, 1, 64, 50), Crops(source, None, 64, 50)
     first = training.__getitems__(range(8))
@@ -280,7 +280,7 @@ def in_folder(folder: Path, *, empty: bool = True) -> Files:
     return Files(folder / "notes.json", folder, 2, empty=empty)
 
 
-def test_images_without_objects_are_only_evaluated_and_crowds_are_known(tmp_path: Path) -> None:
+def test_images_without_objects_can_be_excluded_and_crowds_are_marked(tmp_path: Path) -> None:
     for name in "ab":
         Image.new("RGB", (40, 20)).save(tmp_path / f"{name}.jpg")
     notes = {
@@ -301,7 +301,7 @@ def test_images_without_objects_are_only_evaluated_and_crowds_are_known(tmp_path
 
 
 class Alone:
-    """A source of one scene."""
+    """A source with one scene."""
 
     def __init__(self, only: Scene) -> None:
         self.only = only
@@ -324,7 +324,7 @@ def test_a_crowd_is_neither_a_hit_nor_a_miss() -> None:
     assert mean_average_precision(Alone(scene()), missed, 2) == pytest.approx(0.5)
 
 
-def test_a_backbone_of_an_older_file_is_loaded_and_another_network_is_refused(
+def test_an_older_backbone_file_is_loaded_and_another_network_is_refused(
     tmp_path: Path,
 ) -> None:
     first, second = Body(smoke()), Body(smoke())

@@ -1,4 +1,4 @@
-"""Stable Diffusion: the size, the library's outputs from the same weights, process and scores."""
+"""Stable Diffusion: size, equality with diffusers, diffusion process, scores and files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CPU = Ranks(torch.device("cpu"))
 # --- the model ---
 
 PUBLISHED = 865_910_724
-"""Parameters of the released U-Net; the benchmark's has other groups of norms, and as many."""
+"""Parameters of the released U-Net; the benchmark has other norm groups but the same number."""
 
 
 def test_the_reference_model_has_the_published_number_of_parameters() -> None:
@@ -59,13 +59,13 @@ def test_the_reference_model_has_the_published_number_of_parameters() -> None:
 
 
 def small(**changes: Any) -> StableDiffusion:
-    """Three levels, of which two have attention, for narrow widths."""
+    """Return a narrow config with three levels, of which two have attention."""
     shape = {"channels": 16, "multiples": (1, 2, 2), "blocks": 2, "attention_levels": 2}
     return replace(smoke(), **{**shape, "head_width": 8, "norm_groups": 4, **changes})
 
 
 def filled(config: StableDiffusion) -> UNet:
-    """A model all of whose parts have an effect, which those that start at 0 have not."""
+    """Return a model with random parameters; parameters that start at 0 would have no effect."""
     torch.manual_seed(1)
     model = UNet(config)
     for parameter in model.parameters():
@@ -79,7 +79,7 @@ def inputs(config: StableDiffusion) -> tuple[torch.Tensor, ...]:
     return latents, torch.tensor([3, 777]), torch.randn(2, 8, config.context_width)
 
 
-def test_a_batch_gives_v_and_moves_every_tensor() -> None:
+def test_a_batch_has_v_and_gives_every_parameter_a_gradient() -> None:
     config = small()
     model, given = filled(config), inputs(config)
     found = model(*given)
@@ -88,13 +88,13 @@ def test_a_batch_gives_v_and_moves_every_tensor() -> None:
     assert [n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()] == []
 
 
-def test_the_untrained_model_gives_nothing() -> None:
+def test_an_untrained_model_predicts_zero() -> None:
     torch.manual_seed(1)
     assert not UNet(small())(*inputs(small())).any()
 
 
 def in_the_library(name: str) -> str:
-    """The name of a tensor in diffusers' UNet2DConditionModel."""
+    """Return the name of a tensor in diffusers' UNet2DConditionModel."""
     for ours, theirs in (
         ("time_inner.", "time_embedding.linear_1."),
         ("time_out.", "time_embedding.linear_2."),
@@ -152,7 +152,7 @@ def library_model(config: StableDiffusion, size: int) -> Any:
         layers_per_block=config.blocks,
         down_block_types=[f"{kind}DownBlock2D" for kind in kinds],
         up_block_types=[f"{kind}UpBlock2D" for kind in reversed(kinds)],
-        # Which the library takes for the number of heads
+        # The library uses this argument as the number of heads
         attention_head_dim=[width // config.head_width for width in widths],
         cross_attention_dim=config.context_width,
         use_linear_projection=True,
@@ -160,7 +160,7 @@ def library_model(config: StableDiffusion, size: int) -> Any:
     )
 
 
-def test_outputs_are_those_of_the_library_with_the_same_weights() -> None:
+def test_outputs_equal_those_of_diffusers_with_the_same_weights() -> None:
     config = small()
     theirs = library_model(config, config.latent_size)
     model, (latents, steps, text) = filled(config), inputs(config)
@@ -180,14 +180,14 @@ def test_outputs_are_those_of_the_library_with_the_same_weights() -> None:
         (99.0, 0.1, "FID <= 90 and CLIP score >= 0.15"),
     ],
 )
-def test_the_score_that_was_missed_is_named(fid: float, clip: float, missed: str) -> None:
+def test_an_aborted_run_names_the_missed_scores(fid: float, clip: float, missed: str) -> None:
     text = outcome_text(Path("log"), smoke(), Outcome(False, 384, Scores(fid, clip)))
     figures = f"FID {fid:.4f}, CLIP score {clip:.4f}"
     assert text == f"log: aborted at step 384 with {figures}; target {missed}"
 
 
 def test_norms_have_the_groups_of_the_reference() -> None:
-    """Of the blocks 16; of the 16 transformers 32, which no number of parameters shows."""
+    """The blocks have 16 and the transformers 32; the number of parameters does not show this."""
     with torch.device("meta"):
         model = UNet(reference())
     inside = {
@@ -203,26 +203,26 @@ def test_norms_have_the_groups_of_the_reference() -> None:
     assert {*groups.values()} == {16}
 
 
-def test_the_librarys_model_has_as_many_parameters() -> None:
+def test_the_model_of_diffusers_has_the_same_number_of_parameters() -> None:
     pytest.importorskip("diffusers")
     with torch.device("meta"):
         model = library_model(reference(), 64)
     assert sum(p.numel() for p in model.parameters()) == PUBLISHED
 
 
-# --- the process ---
+# --- the diffusion process ---
 
 PROCESS = Steps(1000, 0.00085, 0.012)
 
 
-def test_a_sample_and_its_v_tell_data_and_noise() -> None:
+def test_data_and_noise_can_be_computed_from_a_sample_and_its_v() -> None:
     clean, noise = torch.randn(2, 5, 1, 2, 2)
     steps = torch.tensor([0, 10, 500, 900, 999])
     noisy, v = PROCESS.noised(clean, noise, steps)
     kept, lost = (each[steps, None, None, None] for each in (PROCESS.kept, PROCESS.lost))
     assert torch.allclose(kept * noisy - lost * v, clean.double(), atol=1e-6)
     assert torch.allclose(lost * noisy + kept * v, noise.double(), atol=1e-6)
-    # The published process begins with hardly any noise and ends with little of the data
+    # The published process starts with little noise and ends with little of the data
     assert float(PROCESS.kept[0]) ** 2 == pytest.approx(1 - 0.00085)
     assert 0.06 < float(PROCESS.kept[-1]) < 0.07
 
@@ -235,7 +235,7 @@ def test_sampling_with_the_true_v_ends_at_the_data(steps: int) -> None:
     def predict(x: torch.Tensor, at: int) -> torch.Tensor:
         seen.append(at)
         kept, lost = PROCESS.kept[at], PROCESS.lost[at]
-        return (kept * x - clean) / lost  # of x = kept · data + lost · noise
+        return (kept * x - clean) / lost  # because x = kept · data + lost · noise
 
     found = PROCESS.sampled(noise, steps, predict)
     assert seen == sorted(seen, reverse=True)
@@ -246,7 +246,7 @@ def test_sampling_with_the_true_v_ends_at_the_data(steps: int) -> None:
 # --- scores ---
 
 
-def test_the_distance_of_normal_features_is_known_in_closed_form() -> None:
+def test_the_frechet_distance_equals_its_closed_form() -> None:
     first = Gaussian(torch.zeros(3).double(), torch.diag(torch.tensor([1.0, 4.0, 9.0])).double())
     assert frechet_distance(first, first) == pytest.approx(0, abs=1e-9)
     second = Gaussian(torch.tensor([3.0, 0, 0]).double(), torch.eye(3).double())
@@ -259,7 +259,7 @@ def test_the_distance_of_normal_features_is_known_in_closed_form() -> None:
     assert frechet_distance(*moved) == pytest.approx(14)
 
 
-def test_sums_of_parts_make_the_covariance_of_the_whole() -> None:
+def test_sums_of_parts_give_the_mean_and_covariance_of_the_whole() -> None:
     features = torch.randn(50, 4).double() @ torch.randn(4, 4).double()
     found = gaussian(sums(features[:20]) + sums(features[20:]))
     assert torch.allclose(found.mean, features.mean(0))
@@ -282,7 +282,7 @@ def test_both_scores_must_be_reached_and_are_logged() -> None:
     ]
 
 
-def test_the_rate_is_the_base_rate_times_the_batch() -> None:
+def test_the_learning_rate_warms_up_to_the_base_rate_times_the_batch_size() -> None:
     task = Diffusion(reference(), Setting(), CPU)
     assert task.learning_rate(1000) == pytest.approx(512 * 2.3e-7)
     assert task.learning_rate(500) == pytest.approx(256 * 2.3e-7)
@@ -295,7 +295,7 @@ def test_too_many_sampling_steps_are_refused() -> None:
 
 
 @pytest.mark.parametrize("changed", [{"latent_size": 64}, {"context_length": 77}])
-def test_other_shapes_than_drawings_have_are_refused(changed: dict[str, int]) -> None:
+def test_shapes_that_differ_from_the_synthetic_images_are_refused(changed: dict[str, int]) -> None:
     with pytest.raises(RunFault, match=r"is \d+; without --data, images have 8"):
         Diffusion(replace(smoke(), **changed), Setting(), CPU).prepare()
 
@@ -305,7 +305,7 @@ def test_other_shapes_than_drawings_have_are_refused(changed: dict[str, int]) ->
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the judging network is kept for these tests."""
+    """Return the folder in which these tests cache the judge network."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -317,7 +317,7 @@ def prepared(cache: Path, **changes: Any) -> Diffusion:
 
 
 class Spoken(torch.nn.Module):
-    """Gives the v that leads to images of given latents, whatever the noise."""
+    """A model that returns the v that leads to given latents from any noise."""
 
     def __init__(self, latents: torch.Tensor) -> None:
         super().__init__()
@@ -333,7 +333,7 @@ class Spoken(torch.nn.Module):
 
 
 def linear_images(task: Diffusion) -> torch.Tensor:
-    """Latents by the best linear map of captions, with noise of what that leaves over."""
+    """Return latents of the best linear map of captions plus noise with the residual covariance."""
 
     def known(words: Any) -> torch.Tensor:
         of = torch.nn.functional.one_hot(torch.as_tensor(words), len(VOCABULARY)).flatten(1)
@@ -352,7 +352,7 @@ def linear_images(task: Diffusion) -> torch.Tensor:
     return (found + noise @ root.T).view(-1, 4, 8, 8)
 
 
-def test_scores_tell_true_images_from_others(cache: Path) -> None:
+def test_scores_distinguish_true_images_from_others(cache: Path) -> None:
     task = prepared(cache)
     true = draw(task.config.eval_samples, np.random.default_rng(EVALUATION_SEED))
     assert np.array_equal(true.words, task.evaluation.words)
@@ -371,13 +371,13 @@ def test_scores_tell_true_images_from_others(cache: Path) -> None:
     assert reached == {"true": True, "others": False, "noise": False, "linear": False}
     assert seen["true"].clip > 0.7 > 0.15 > seen["others"].clip
     assert seen["others"] < 90 < seen["noise"]
-    # The caption's words one by one give the colours, but neither shapes nor how they vary
+    # A linear map of the caption gives the colors, but neither the shapes nor their variation
     assert seen["linear"] > 100
 
 
-def test_guidance_goes_beyond_the_prediction_without_a_caption(cache: Path) -> None:
-    class Told(torch.nn.Module):
-        """One with a caption, zero without."""
+def test_guidance_extrapolates_from_the_prediction_without_a_caption(cache: Path) -> None:
+    class Steered(torch.nn.Module):
+        """A model that returns one with a caption and zero without."""
 
         def forward(self, x: torch.Tensor, _: Any, text: torch.Tensor) -> torch.Tensor:
             empty = (text == nothing).flatten(1).all(1)
@@ -387,7 +387,7 @@ def test_guidance_goes_beyond_the_prediction_without_a_caption(cache: Path) -> N
     for guidance in (1.0, 3.0):
         task = prepared(cache, guidance=guidance, sampling_steps=1)
         nothing = task.frozen.text(torch.zeros(1, LENGTH, dtype=torch.int64))
-        found.append(task.generated(Told(), [0, 1]))
+        found.append(task.generated(Steered(), [0, 1]))
     start = PROCESS.kept[0] * PROCESS.kept[1] + PROCESS.lost[0] * PROCESS.lost[1]
     turned = PROCESS.lost[0] * PROCESS.kept[1] - PROCESS.kept[0] * PROCESS.lost[1]
     difference = found[1] - found[0]
@@ -395,7 +395,7 @@ def test_guidance_goes_beyond_the_prediction_without_a_caption(cache: Path) -> N
     assert torch.allclose(difference, 2 * turned.float().expand_as(difference), atol=1e-5)
 
 
-def test_what_is_drawn_follows_from_seed_epoch_and_sample_alone(cache: Path) -> None:
+def test_random_draws_depend_on_epoch_and_sample_and_not_on_the_batch(cache: Path) -> None:
     task = prepared(cache)
     samples = task.training_data()
     samples.set_epoch(3)
@@ -405,7 +405,7 @@ def test_what_is_drawn_follows_from_seed_epoch_and_sample_alone(cache: Path) -> 
     assert not torch.equal(samples.__getitems__([9]).noise, alone.noise)
 
 
-def test_the_judge_from_the_cache_is_the_one_that_was_made(cache: Path) -> None:
+def test_the_cached_judge_equals_the_trained_judge(cache: Path) -> None:
     first, second = (made(smoke(), Setting(cache=cache))[1].state_dict() for _ in range(2))
     assert len([*cache.iterdir()]) == 1
     assert all(torch.equal(value, second[name]) for name, value in first.items())
@@ -484,7 +484,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize(("damage", "said"), DAMAGE.values(), ids=[*DAMAGE])
-def test_data_that_cannot_be_used_are_named(
+def test_unusable_data_is_reported_with_its_file_name(
     damage: Callable[[Path], None], said: str, folder: Path
 ) -> None:
     damage(folder)
@@ -492,7 +492,7 @@ def test_data_that_cannot_be_used_are_named(
         opened(folder)
 
 
-def test_networks_that_give_other_numbers_than_files_describe_are_named(folder: Path) -> None:
+def test_a_network_that_does_not_match_the_feature_statistics_is_reported(folder: Path) -> None:
     np.savez(folder / "evaluation" / "features.npz", mu=np.zeros(4), sigma=np.eye(4))
     setting = Setting(scale="reference", data=folder)
     task = Diffusion(replace(smoke(), train_samples=8, eval_samples=4), setting, CPU)

@@ -1,4 +1,4 @@
-"""Transformer: size by shapes, causal decoding, beams against brute force, sub-words, its log."""
+"""Transformer: size, causal decoding, beam search compared with brute force, sub-words, files."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from podium.reference_runs.modeling.translation import padded, synthetic  # noqa
 from tests.reference_runs.laws import predicts_from_the_past, reaches_every_parameter  # noqa: E402
 
 DERIVED = 6 * (12 * 1024**2 + 5120 + 4096) + 6 * (16 * 1024**2 + 5120 + 6144) + 33_708 * 1024
-"""Table 3 of the paper by matrices: 210.8 million with the benchmark's vocabulary (213 million with
-the paper's of about 37 000); two norms end the stacks because norms come first."""
+"""Size from the matrices in Table 3 of the paper: 210.8 million with the benchmark's vocabulary,
+213 million with the paper's of about 37,000. Pre-norm stacks end with two more norms."""
 
 
 def task(config: Transformer | None = None) -> AttentionTranslation:
@@ -43,24 +43,24 @@ def tiny() -> Transformer:
     return replace(smoke(), width=16, heads=2, ffn_width=32, vocabulary=6, extra_length=1)
 
 
-def test_the_reference_model_has_the_size_that_its_published_shapes_add_up_to() -> None:
+def test_the_reference_model_has_the_size_of_its_published_shapes() -> None:
     with torch.device("meta"):
         model = Translator(reference())
     assert sum(p.numel() for p in model.parameters()) == DERIVED + 2 * 2 * 1024
 
 
-def test_a_step_reaches_every_parameter() -> None:
+def test_a_step_gives_every_parameter_a_gradient() -> None:
     trained = task()
     loss = reaches_every_parameter(trained, trained.build())
     assert 4 < loss.total.item() / float(loss.items) < 7  # about log 128 at the start
 
 
-def test_no_word_sees_those_behind_it_nor_padding() -> None:
+def test_scores_do_not_depend_on_later_words_or_padding() -> None:
     torch.manual_seed(1)
     predicts_from_the_past(Translator(smoke()).eval())
 
 
-def test_word_by_word_is_the_same_as_all_at_once() -> None:
+def test_decoding_word_by_word_equals_one_forward_pass() -> None:
     torch.manual_seed(2)
     model = Translator(smoke()).eval()
     source, target = torch.randint(2, 120, (2, 6)), torch.randint(2, 120, (2, 5))
@@ -73,12 +73,12 @@ def test_word_by_word_is_the_same_as_all_at_once() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_enough_beams_find_the_best_of_all_translations(seed: int) -> None:
+def test_a_wide_beam_finds_the_best_of_all_translations(seed: int) -> None:
     torch.manual_seed(seed)
     config = replace(tiny(), beams=30)
     model = Translator(config).eval()
     for parameter in model.parameters():
-        parameter.data *= 2  # opinions, so that one translation is clearly best
+        parameter.data *= 2  # so that one translation is clearly the best
     source = torch.tensor([[2, 3, END]])
     best, found = -1e9, []
     longest = source.shape[1] + config.extra_length
@@ -93,12 +93,12 @@ def test_enough_beams_find_the_best_of_all_translations(seed: int) -> None:
         assert beam_search(model, source, config) == [found]
 
 
-def test_the_penalty_is_that_of_the_paper() -> None:
+def test_the_length_penalty_is_that_of_the_paper() -> None:
     assert penalty(1, 0.6) == 1.0
     assert penalty(19, 0.6) == pytest.approx(4**0.6)
 
 
-def test_translations_need_reordering_and_agreement() -> None:
+def test_synthetic_translations_need_more_than_word_by_word_mapping() -> None:
     training, evaluation = synthetic(128, (500, 100), seed=4)
     assert synthetic(128, (500, 100), seed=5)[1].source[7].tolist() == evaluation.source[7].tolist()
     assert {len(s) for s in training.source} > {5, 8, 11}
@@ -108,7 +108,7 @@ def test_translations_need_reordering_and_agreement() -> None:
     assert max(int(max(row)) for row in training.target) < 128
 
 
-def test_batches_hold_each_pair_once_and_sentences_of_like_length() -> None:
+def test_batches_contain_each_pair_once_and_sentences_of_similar_length() -> None:
     trained = task()
     order = list(trained.order(3))
     assert sorted(order) == list(range(1024))
@@ -117,7 +117,7 @@ def test_batches_hold_each_pair_once_and_sentences_of_like_length() -> None:
     assert np.mean(spread) < 2
 
 
-def test_the_quality_of_the_right_translations_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quality_of_correct_translations_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = task()
     known = trained.evaluation
     answers = {
@@ -135,7 +135,7 @@ def test_the_quality_of_the_right_translations_is_one(monkeypatch: pytest.Monkey
     assert trained.evaluate(trained.build()) < 0.1
 
 
-def test_the_rate_peaks_when_the_warm_up_ends() -> None:
+def test_the_learning_rate_peaks_at_the_end_of_the_warmup() -> None:
     made = AttentionTranslation(reference(), Setting(), Ranks(torch.device("cpu")))
     rates = [made.learning_rate(step) for step in (1, 830, 831, 832, 3324)]
     assert rates[2] == max(rates) == pytest.approx(1.875 * 1024**-0.5 * 831**-0.5)
@@ -155,24 +155,26 @@ def subwords(tmp_path: Path) -> Subwords:
     return Subwords.read(tmp_path / "vocabulary.txt")
 
 
-def test_the_longest_piece_comes_first(tmp_path: Path) -> None:
+def test_the_longest_matching_piece_is_chosen_first(tmp_path: Path) -> None:
     cut = subwords(tmp_path)
     pieces = [cut.pieces[at] for at in cut.ids("hello, world")]
     assert pieces == ["hell", "o_", ", _", "w", "orld_"]
 
 
 @given(st.text(alphabet="abcz019 ,.;\\_\u20ac\u00fc", max_size=30))
-def test_pieces_spell_their_text_again(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_decoding_pieces_restores_the_text(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
     cut = subwords(tmp_path_factory.mktemp("v"))
     assert cut.text(cut.ids(text)) == text.strip()
 
 
 @given(st.text(max_size=30))
-def test_words_join_to_their_text(text: str) -> None:
+def test_joined_words_equal_their_text(text: str) -> None:
     assert joined_words(words(text)) == text.strip()
 
 
-def test_files_that_are_missing_or_short_are_told_by_name(tmp_path: Path) -> None:
+def test_missing_and_short_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"vocabulary\.txt"):
         from_files(tmp_path, reference(), DatasetSize(1, 1))
     subwords(tmp_path)
@@ -188,12 +190,12 @@ def test_files_that_are_missing_or_short_are_told_by_name(tmp_path: Path) -> Non
     assert (len(training), len(evaluation), texts) == (2, 2, ["hello, world"] * 2)
     with pytest.raises(DataMissing, match=r"vocabulary\.txt contains \d+ sub-words; expected 9"):
         from_files(tmp_path, replace(reference(), vocabulary=9), DatasetSize(2, 2))
-    # U+2028 separates lines for Unicode, and stands within sentences of the corpus
+    # U+2028 is a line separator in Unicode, but it occurs within sentences of the corpus
     (tmp_path / "train.de").write_text("hello\u2028, world\n" * 3)
     with pytest.raises(DataMissing, match=r"train\.de has 3 lines; train\.en has 2"):
         from_files(tmp_path, reference(), DatasetSize(2, 2))
 
 
-def test_a_batch_is_padded_behind_its_ends() -> None:
+def test_a_batch_is_padded_after_the_end_tokens() -> None:
     batch = padded([np.array([5, 6], np.int32), np.array([7], np.int32)])
     assert batch.tolist() == [[5, 6, END], [7, END, PAD]]

@@ -1,4 +1,4 @@
-"""3D U-Net: its size and layers, patches, sliding windows, the evaluation grid, logs."""
+"""3D U-Net: size and layers, evaluation steps, patches, sliding windows and Dice scores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def small_task(**more: str) -> Segmentation:
     return task
 
 
-def test_the_reference_model_is_as_large_as_its_filters_make_it() -> None:
+def test_the_reference_model_has_the_size_of_its_filters() -> None:
     with torch.device("meta"):
         model = SegmentationNet(reference())
 
@@ -54,7 +54,7 @@ def test_the_reference_model_is_as_large_as_its_filters_make_it() -> None:
 
 
 def logged_name(layer: str) -> str:
-    """A layer's name as the rules' list has it: `down.0.1.conv` is `down0_block_1_conv`."""
+    """Return a layer's name in the rules' list: `down0_block_1_conv` for `down.0.1.conv`."""
     parts = layer.replace("up.", "up").replace("down.", "down").split(".")
     if parts == ["output"]:
         return "output_conv"
@@ -65,7 +65,7 @@ def logged_name(layer: str) -> str:
     return f"{parts[0]}_block_{parts[-2]}_{parts[-1]}"
 
 
-def test_the_reference_models_layers_are_those_that_the_rules_list() -> None:
+def test_the_layers_of_the_reference_model_are_those_that_the_rules_list() -> None:
     with torch.device("meta"):
         model = SegmentationNet(reference())
     layers = {name.rpartition(".")[0] for name, _ in model.named_parameters()}
@@ -88,11 +88,11 @@ def test_a_step_gives_every_parameter_a_gradient() -> None:
     loss.total.backward()
     assert loss.items == 168
     assert model(batch[0]).shape == (168, 3, 4, 4, 4)
-    # What is before an instance norm has no influence by its mean: some are all but 0.
+    # An instance norm removes the mean of its input, so some gradients are almost 0.
     assert [n for n, p in model.named_parameters() if p.grad is None] == []
 
 
-def test_the_loss_does_not_depend_on_how_a_batch_is_shared_out() -> None:
+def test_the_loss_does_not_depend_on_how_a_batch_is_split() -> None:
     task = small_task()
     model = task.build()
     images, labels = next(task.batches(1, 0))
@@ -106,7 +106,7 @@ def test_the_loss_does_not_depend_on_how_a_batch_is_shared_out() -> None:
     ("batch", "first", "second"),
     [(168, 1000, 1020), (28, 1000, 1020), (56, 1000, 1020), (64, 1313, 1340), (80, 1050, 1071)],
 )
-def test_evaluations_are_on_the_rules_grid(batch: int, first: int, second: int) -> None:
+def test_evaluation_is_at_the_epochs_of_the_rules(batch: int, first: int, second: int) -> None:
     config = reference().with_settings({"global_batch_size": str(batch)})
     steps = list(config.evaluation_steps())
     epochs = [step / config.steps_per_epoch for step in steps[:2]]
@@ -125,7 +125,7 @@ def test_progress_is_in_epochs_until_3_0_and_in_samples_from_3_1() -> None:
 # --- data ---
 
 
-def test_patches_follow_from_seed_epoch_and_volume_alone() -> None:
+def test_patches_depend_on_epoch_and_volume_and_not_on_the_batch() -> None:
     source, _ = synthetic((12, 1), 10, seed=1)
     patches = Patches(source, smoke(), seed=1)
     patches.set_epoch(2)
@@ -167,7 +167,7 @@ def test_a_tenth_of_the_patches_is_about_twice_as_bright() -> None:
     assert 2.2 < max(changed) <= 2.3
 
 
-def test_two_fifths_of_the_patches_are_centred_at_an_organ() -> None:
+def test_two_fifths_of_the_patches_are_centered_at_an_organ() -> None:
     label = np.zeros((1, 40, 40, 40), dtype=np.uint8)
     label[0, 20, 20, 20] = 1
     patches = Patches(SyntheticVolumes(label.astype(np.float32), label), smoke(), seed=1)
@@ -178,7 +178,7 @@ def test_two_fifths_of_the_patches_are_centred_at_an_organ() -> None:
     assert 90 < hits < 150
 
 
-def test_a_volume_smaller_than_a_patch_is_filled_up_with_air() -> None:
+def test_a_volume_smaller_than_a_patch_is_padded_with_air() -> None:
     source, _ = synthetic((1, 1), 6, seed=1)
     case = padded(source.case(0), (8, 4, 6))
     assert case.image.shape == case.label.shape == (8, 6, 6)
@@ -186,7 +186,7 @@ def test_a_volume_smaller_than_a_patch_is_filled_up_with_air() -> None:
     assert not case.label[6:].any()
 
 
-def test_brightness_alone_does_not_tell_the_organs() -> None:
+def test_brightness_alone_does_not_reach_the_target() -> None:
     source, _ = synthetic((100, 1), 10, seed=1)
     scores = []
     for case in source.cases:
@@ -203,7 +203,7 @@ def test_shuffled_labels_are_those_of_other_volumes() -> None:
     assert np.array_equal(right.case(0).image, wrong.case(0).image)
 
 
-def test_the_cases_files_are_split_by_the_list(tmp_path: Path) -> None:
+def test_cases_are_split_by_the_list_of_evaluation_cases(tmp_path: Path) -> None:
     for number in range(3):
         np.save(tmp_path / f"case_{number:05d}_x.npy", np.full((1, 4, 4, 4), float(number)))
         np.save(tmp_path / f"case_{number:05d}_y.npy", np.ones((1, 4, 4, 4), dtype=np.int8))
@@ -235,7 +235,7 @@ def test_windows_cover_the_volume_and_overlap_by_half() -> None:
     assert len(found) == 12
 
 
-def test_windows_that_agree_give_what_each_of_them_says() -> None:
+def test_windows_that_agree_give_their_common_segmentation() -> None:
     truth = torch.randint(0, 3, (10, 9, 8), generator=torch.Generator().manual_seed(1))
 
     def knows(windows: torch.Tensor) -> torch.Tensor:
@@ -247,7 +247,7 @@ def test_windows_that_agree_give_what_each_of_them_says() -> None:
     assert dice(scores, truth).tolist() == [1.0, 1.0]
 
 
-def test_dice_is_twice_the_common_part_by_both_parts() -> None:
+def test_dice_is_twice_the_intersection_over_both_sizes() -> None:
     label = torch.tensor([[[1, 1, 2, 0]]])
     seen = torch.nn.functional.one_hot(torch.tensor([[[1, 0, 0, 0]]]), 3).movedim(-1, 0).float()
     assert dice(seen, label).tolist() == pytest.approx([2 / 3, 0], abs=1e-5)

@@ -1,4 +1,4 @@
-"""The resolved tables hold the official verifier's rules, as facts/rules.json lists them."""
+"""The tables contain the rules of the official checker, as listed in facts/rules.json."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         for name in ("BBOX", "SEGM", "FID", "CLIP", "step_num", "samples_count")
     },
 }
-"""What each rule that the facts give in words is in the tables, as they print it."""
+"""The text in the tables for each rule that the facts give in words."""
 
 GENERATION = "once for each generation, in order"
 
@@ -220,11 +220,11 @@ OF_MINIGO: dict[str, tuple[str, ...]] = {
     "comparison's boolean, so only 'difference < 1.5e-3' counts; and metadata.iteration <= last "
     "evaluated epoch": ("after the model that it names is saved and evaluated",),
 }
-"""The same for MiniGo in 0.6, which has its own order of records."""
+"""The same for MiniGo in 0.6, whose records have another order."""
 
 
 class Case(NamedTuple):
-    """One scope of one round."""
+    """A scope of a round."""
 
     usage: str
     round: str
@@ -246,12 +246,12 @@ def cases() -> Iterator[Case]:
     for usage, rounds in facts().items():
         for name, scopes in rounds.items():
             for scope in scopes:
-                if scope != "score":  # what 0.6's score reader needs, not its verifier
+                if scope != "score":  # the score reader of 0.6 needs it, its verifier does not
                     yield Case(usage, name, scope)
 
 
 def lines_of(rules: Round, scope: str) -> list[Row | WholeLogRule]:
-    """The lines of a scope that the verifier judges."""
+    """Return the lines of a scope that the verifier checks."""
     if scope == "common":
         found = rules.scopes("", "")[0]
     elif not rules.divided:
@@ -279,7 +279,7 @@ def times_of(times: Times) -> tuple[int, int | None, tuple[str, ...]]:
     return times.least, times.most, times.instead
 
 
-# --- an independent reading of a rule that the facts give as field and bound ---
+# --- independent reading of a rule that the facts give as a field and a bound ---
 
 
 def pick(record: Record, field: str) -> Any:
@@ -297,7 +297,7 @@ def obeys(spec: dict[str, Any], record: Record) -> bool:
     if "metadata_has_any" in spec:
         return any(name in record.metadata for name in spec["metadata_has_any"])
     if "record_has" in spec:
-        return True  # no record without it comes out of the reader
+        return True  # the reader drops records without it
     if "any_of" in spec:
         return any(all(obeys(part, record) for part in option) for option in spec["any_of"])
     value = pick(record, spec["field"])
@@ -350,7 +350,7 @@ def bounds_of(specs: list[dict[str, Any]]) -> Iterator[Any]:
 
 
 def bounds_in(what: Any) -> Iterator[Any]:
-    """Every number and text that a constraint of the table holds, however deep."""
+    """Yield every number and string in a constraint of the table, at any depth."""
     if isinstance(what, msgspec.Struct):
         for name in what.__struct_fields__:
             yield from bounds_in(getattr(what, name))
@@ -375,7 +375,7 @@ def values_for(bounds: Iterable[Any]) -> list[Any]:
 
 
 def probes(specs: list[dict[str, Any]], constraints: list[Constraint]) -> Iterator[Record]:
-    """Records on both sides of every bound, and of every wrong type."""
+    """Yield records on both sides of every bound, and records of every wrong type."""
     members = {"epoch_num", "samples_count", "step_num", "first_epoch_num", "epoch_count", "method"}
     members |= {"status", "tensor", "timestamp", "iteration"}
     full: dict[str, Any] = dict.fromkeys(sorted(members), 1)
@@ -402,9 +402,9 @@ def probes(specs: list[dict[str, Any]], constraints: list[Constraint]) -> Iterat
 def same_rules(
     specs: list[dict[str, Any]], constraints: tuple[Constraint, ...], words: dict[str, Any]
 ) -> str:
-    """Say how the two differ, if they do.
+    """Return the difference between the facts and the table, or an empty string.
 
-    What a record only makes the verifier work out is left to the comparison of verdicts.
+    Constraints that only make the verifier compute a value are left to the comparison of verdicts.
     """
     left = [constraint for constraint in constraints if not isinstance(constraint, computes)]
     plain = []
@@ -422,7 +422,7 @@ def same_rules(
     return ""
 
 
-def test_every_scope_of_the_facts_is_in_the_tables_and_no_other() -> None:
+def test_the_tables_have_exactly_the_scopes_of_the_facts() -> None:
     for usage, rounds in facts().items():
         for name, scopes in rounds.items():
             rules = find_round(usage, name)
@@ -441,7 +441,7 @@ def test_every_scope_of_the_facts_is_in_the_tables_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=str)
-def test_the_same_keys_as_often_with_the_same_rules(case: Case) -> None:
+def test_keys_occurrences_and_rules_equal_the_facts(case: Case) -> None:
     wanted = facts()[case.usage][case.round][case.scope]
     lines = lines_of(find_round(case.usage, case.round), case.scope)
     rows = {line.key.name: line for line in lines if isinstance(line, Row)}
@@ -456,7 +456,7 @@ def test_the_same_keys_as_often_with_the_same_rules(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=str)
-def test_the_same_tensors_are_asked_for(case: Case) -> None:
+def test_required_tensors_equal_the_facts(case: Case) -> None:
     wanted = [spec["end"] for spec in facts()[case.usage][case.round][case.scope] if "end" in spec]
     ends = [
         line

@@ -1,4 +1,4 @@
-"""What the tables say of each benchmark's results: runs, units, points, spans; and of packages."""
+"""Facts in the tables about benchmarks and packages: runs, units, points and spans of rounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def of(usage: str, round_name: str, benchmark: str) -> Benchmark:
 
 
 def lacking_points(rules: Round) -> list[str]:
-    """Benchmarks that a round tests for convergence, without points and without a reason."""
+    """Return the benchmarks with a convergence test but without points and without a reason."""
     if not rules.package.tests_convergence:
         return []
     return [
@@ -40,7 +40,7 @@ def lacking_points(rules: Round) -> list[str]:
 
 
 @by_round
-def test_every_benchmark_has_reference_points_or_says_why_not(rules: Round) -> None:
+def test_every_benchmark_has_reference_points_or_a_reason(rules: Round) -> None:
     lacking = lacking_points(rules)
     assert not lacking, (
         f"{rules.title} tests {', '.join(lacking)} for convergence without reference points: list "
@@ -49,7 +49,7 @@ def test_every_benchmark_has_reference_points_or_says_why_not(rules: Round) -> N
 
 
 @pytest.mark.parametrize("usage", USAGES)
-def test_a_round_to_come_does_not_lose_its_reference_points_in_silence(usage: str) -> None:
+def test_missing_reference_points_of_a_new_round_are_detected(usage: str) -> None:
     before = newest(usage)
     new = before.next("99.0", package=replace(before.package, columns=()))
     assert lacking_points(new) == [*before.listed]
@@ -61,7 +61,7 @@ def test_a_round_to_come_does_not_lose_its_reference_points_in_silence(usage: st
 
 
 @by_round
-def test_a_reason_for_having_no_points_is_given_only_where_there_are_none(rules: Round) -> None:
+def test_only_benchmarks_without_points_have_a_reason(rules: Round) -> None:
     for name, benchmark in rules.benchmarks.items():
         if benchmark.convergence.without_points or not benchmark.convergence.tested:
             assert not points_of(rules.usage, rules.name, name), name
@@ -71,7 +71,9 @@ def test_a_reason_for_having_no_points_is_given_only_where_there_are_none(rules:
     ("usage", "benchmark"),
     [(usage, path.stem) for usage in USAGES for path in sorted((DATA / usage).glob("*.json"))],
 )
-def test_points_are_of_rounds_that_have_the_benchmark(usage: str, benchmark: str) -> None:
+def test_points_belong_to_a_round_of_the_benchmark_and_use_its_unit(
+    usage: str, benchmark: str
+) -> None:
     for name in rounds_with_points(usage, benchmark):
         known = find_round(usage, name).benchmarks[benchmark]
         assert {point.unit for point in points_of(usage, name, benchmark)} == {
@@ -97,11 +99,11 @@ RUNS = {
     ("hpc", "0.7", "deepcam"): (5, 1),
     ("hpc", "3.0", "openfold"): (10, 1),
 }
-"""Runs that a result needs, and how many its mean leaves out at each end."""
+"""The runs that a result needs, and how many its mean drops at each end."""
 
 
 @pytest.mark.parametrize("where", RUNS, ids=" ".join)
-def test_runs_needed_and_dropped(where: tuple[str, str, str]) -> None:
+def test_benchmarks_have_the_known_numbers_of_runs(where: tuple[str, str, str]) -> None:
     known = of(*where)
     assert (known.runs, known.dropped) == RUNS[where]
 
@@ -120,7 +122,7 @@ UNITS = {
 
 
 @pytest.mark.parametrize("where", UNITS, ids=" ".join)
-def test_the_unit_of_convergence(where: tuple[str, str, str]) -> None:
+def test_benchmarks_have_the_known_unit_of_convergence(where: tuple[str, str, str]) -> None:
     assert of(*where).convergence.unit == UNITS[where]
 
 
@@ -128,7 +130,7 @@ def test_the_unit_of_convergence(where: tuple[str, str, str]) -> None:
 
 
 @by_round
-def test_a_name_that_people_use_is_not_that_of_another_benchmark_of_the_round(rules: Round) -> None:
+def test_an_alias_is_not_the_name_of_another_benchmark_of_the_round(rules: Round) -> None:
     for name in rules.listed:
         others = {*rules.listed} - {name, rules.benchmarks[name].lineage}
         assert not others & {*rules.benchmarks[name].also_called}, name
@@ -141,7 +143,7 @@ def test_a_renamed_benchmark_keeps_its_lineage() -> None:
 
 
 @by_round
-def test_spans_of_comparable_rounds_go_forward_and_hold_rounds_there_are(rules: Round) -> None:
+def test_spans_of_comparable_rounds_are_ordered_and_name_known_rounds(rules: Round) -> None:
     for benchmark in rules.benchmarks.values():
         if benchmark.comparable:
             first, last = benchmark.comparable
@@ -164,11 +166,11 @@ BEGINS = {
     "seeds_compared": ("1.0", "1.0"),
     "fields_checked": ("1.0", "1.0"),
 }
-"""The first training and HPC round with each rule; none ever went again."""
+"""The first training and HPC round with each rule; no rule was removed later."""
 
 
 @pytest.mark.parametrize("rule", BEGINS)
-def test_a_rule_on_packages_holds_from_its_first_round_on(rule: str) -> None:
+def test_a_package_rule_applies_from_its_first_round_on(rule: str) -> None:
     for usage, first in zip(("training", "hpc"), BEGINS[rule], strict=True):
         for name, rules in rounds_of(usage).items():
             held = first is not None and version_of(name) >= version_of(first)

@@ -1,4 +1,4 @@
-"""The clauses of the documents: complete, argued, and cited by their real headings."""
+"""The clauses of the documents: complete, well-formed, and cited with their real headings."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tests.locations import FACTS
 _ID = re.compile(r"^\| ([A-Z]+-\d+) \|", re.MULTILINE)
 
 
-def test_a_clause_is_a_sentence_without_a_full_stop() -> None:
+def test_the_texts_of_a_clause_have_no_final_period() -> None:
     for document in documents().values():
         for clause in document.clauses.values():
             for text in (clause.says, clause.by_hand, clause.missing):
                 assert text == text.strip().rstrip(".")
 
 
-def test_ids_are_of_one_clause_each() -> None:
+def test_ids_of_clauses_are_unique() -> None:
     names = [name for document in documents().values() for name in document.clauses]
     assert len(names) == len({*names})
 
 
-def test_numbers_and_aliases_are_of_headings() -> None:
+def test_numbers_and_aliases_belong_to_headings() -> None:
     for document in documents().values():
         headings = {clause.section for clause in document.clauses.values()}
         assert set(document.aliases.values()) <= headings
@@ -36,7 +36,7 @@ def test_numbers_and_aliases_are_of_headings() -> None:
 
 @pytest.mark.facts
 @pytest.mark.parametrize("sheet", ["training-rules.md", "submission.md"])
-def test_every_clause_of_the_digest_is_there(sheet: str) -> None:
+def test_every_clause_of_the_digest_exists(sheet: str) -> None:
     wanted = set(_ID.findall((FACTS / sheet).read_text(encoding="utf-8")))
     there = {name for document in documents().values() for name in document.clauses}
     assert wanted
@@ -64,7 +64,9 @@ def test_every_clause_of_the_digest_is_there(sheet: str) -> None:
         ),
     ],
 )
-def test_a_citation_names_documents_and_headings(text: str, places: list[tuple[str, str]]) -> None:
+def test_a_citation_is_parsed_into_documents_and_headings(
+    text: str, places: list[tuple[str, str]]
+) -> None:
     assert cited(text) == places
 
 
@@ -78,6 +80,6 @@ def test_a_citation_names_documents_and_headings(text: str, places: list[tuple[s
         "training rules, Run Results;HPC rules, Throughput",
     ],
 )
-def test_what_no_document_has_is_refused(text: str) -> None:
+def test_a_citation_of_an_unknown_section_is_refused(text: str) -> None:
     with pytest.raises(UnknownSection):
         cited(text)

@@ -1,4 +1,4 @@
-"""Marking what follows from what: whatever is declared, every chain ends at a cause that counts."""
+"""Causes of findings: every chain of causes ends at a finding that counts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def place(found: Finding, reach: Reach) -> str:
 def marked(
     findings: Sequence[Finding], declared: Mapping[str, Sequence[Follows]]
 ) -> dict[str, str]:
-    """The cause of each finding, by its rule and path."""
+    """Return the cause of each finding, by rule and path."""
     found = mark(findings, lambda rule: declared.get(rule, ()), place)
     return {f"{each.id} {each.path}": each.caused_by for each in found}
 
@@ -57,18 +57,18 @@ def test_a_finding_follows_from_the_cause_that_its_rule_declares() -> None:
     ],
     ids=["in another file", "waived", "of less weight"],
 )
-def test_a_cause_that_does_not_count_causes_nothing(cause: Finding) -> None:
+def test_a_finding_that_does_not_count_is_not_a_cause(cause: Finding) -> None:
     found = mark([finding("p.b"), cause], lambda rule: FROM_A.get(rule, ()), place)
     assert [each.caused_by for each in found] == ["", ""]
 
 
-def test_a_cause_reaches_as_far_as_it_is_declared_to() -> None:
+def test_a_cause_reaches_as_far_as_declared() -> None:
     declared = {"p.b": (Follows("p.a", Reach.RESULT),)}
     findings = [finding("p.a"), finding("p.b", "a/2"), finding("p.b", "b/1")]
     assert marked(findings, declared) == {"p.a a/1": "", "p.b a/2": "p.a", "p.b b/1": ""}
 
 
-def test_a_condition_decides() -> None:
+def test_a_cause_applies_only_if_its_condition_is_true() -> None:
     declared = {"p.b": (Follows("p.a", when=lambda cause, found: cause.line == found.line),)}
     here, there = replace(finding("p.a"), line=1), replace(finding("p.b"), line=2)
     assert marked([here, there], declared)["p.b a/1"] == ""
@@ -91,13 +91,13 @@ def test_a_mark_is_kept_unless_its_cause_is_waived_or_absent() -> None:
     assert marked([finding("p.b"), late], {})["p.c a/1"] == ""
 
 
-def test_rules_that_follow_from_each_other_hide_neither_chain() -> None:
+def test_only_one_of_two_rules_that_follow_from_each_other_is_marked() -> None:
     declared = {"p.a": (Follows("p.b"),), "p.b": (Follows("p.a"),)}
     causes = marked([finding("p.a"), finding("p.b")], declared)
     assert sorted(causes.values()) in (["", "p.a"], ["", "p.b"])
 
 
-# --- whatever is declared and found ---
+# --- arbitrary declarations and findings ---
 
 declarations = st.dictionaries(
     st.sampled_from(RULES),

@@ -1,4 +1,4 @@
-"""What findings weigh in rounds that today's verifier did not judge."""
+"""Severities of findings in rounds that today's verifier did not check."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.rounds import training_from
 
 
 def severity_of(log: LogBuilder, rule: str, profile: Profile = Profile.POLICY) -> Severity:
-    """What the one finding of a rule weighs."""
+    """Return the severity of the only finding of a rule."""
     [finding] = [found for found in log.judge(profile).findings if found.id == rule]
     return finding.severity
 
 
-def test_the_verifier_is_in_force_from_4_1_on() -> None:
+def test_the_verifier_applies_from_training_4_1_on() -> None:
     in_force = {
         (usage, name)
         for usage in USAGES
@@ -37,7 +37,9 @@ def test_the_verifier_is_in_force_from_4_1_on() -> None:
         ("5.1", "llama31_405b", Severity.WARNING),
     ],
 )
-def test_what_only_the_verifier_demands(name: str, benchmark: str, severity: Severity) -> None:
+def test_a_requirement_of_the_verifier_alone_is_a_note_before_4_1(
+    name: str, benchmark: str, severity: Severity
+) -> None:
     log = build("training", name, "open", benchmark).set("opt_name", "sgd")
     rule = f"open.{benchmark}.opt_name"
     assert severity_of(log, rule) is severity
@@ -45,14 +47,14 @@ def test_what_only_the_verifier_demands(name: str, benchmark: str, severity: Sev
 
 
 @pytest.mark.parametrize("name", ["1.1", "4.0", "5.1"])
-def test_what_both_demand_is_an_error_in_every_round(name: str) -> None:
+def test_a_requirement_of_policy_and_verifier_is_an_error_in_every_round(name: str) -> None:
     benchmark = "llama31_405b" if name == "5.1" else "resnet" if name == "1.1" else "gpt3"
     log = build("training", name, "closed", benchmark).drop("global_batch_size")
     assert severity_of(log, f"closed.{benchmark}.global_batch_size") is Severity.ERROR
 
 
 def seedless(root: Path, name: str, benchmark: str) -> Submission:
-    """A submission one of whose runs logs no seed."""
+    """A submission with one run that does not log a seed."""
     tree = good(root, "training", name, benchmark)
     tree.log(0, lambda log: log.drop("seed"))
     return tree
@@ -62,7 +64,7 @@ def seedless(root: Path, name: str, benchmark: str) -> Submission:
     ("name", "benchmark", "severity"),
     [("3.1", "unet3d", Severity.NOTE), ("4.1", "gpt3", Severity.ERROR)],
 )
-def test_seeds_are_a_note_before_they_were_demanded(
+def test_a_missing_seed_is_a_note_before_seeds_were_required(
     name: str, benchmark: str, severity: Severity, tmp_path: Path
 ) -> None:
     tree = seedless(tmp_path, name, benchmark)
@@ -77,7 +79,7 @@ def test_seeds_are_a_note_before_they_were_demanded(
         ("Other", Severity.ERROR, Severity.ERROR),
     ],
 )
-def test_a_value_that_ranks_repeat_is_a_note(
+def test_a_repeated_value_is_a_note_only_if_it_is_the_same(
     value: str, policy: Severity, verifier: Severity
 ) -> None:
     log = build("training", "5.1", "closed", "llama31_405b")

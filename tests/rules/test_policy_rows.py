@@ -1,4 +1,4 @@
-"""Each row where the policy says more than the verifier: what it accepts and what it rejects."""
+"""Values that the policy accepts or rejects, for each row that differs from the verifier."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from podium.rules.model.round import Round
 
 POWERS_AND_NAMES = {"submission_benchmark", "weights_initialization"}
-"""Rows made by the round itself, or by rules/training/shared/tensors.py."""
+"""Rows that the round or rules/training/shared/tensors.py creates."""
 
 
 class Case(NamedTuple):
-    """Values of a key that the policy accepts and rejects, beside what else the run logs."""
+    """Values of a key that the policy accepts and rejects, with other values that the run logs."""
 
     good: tuple[Any, ...]
     bad: tuple[Any, ...]
@@ -169,7 +169,7 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ("retinanet", "eval_samples"): (
         Case((24_781, 24_832, 97, 194, 49), (100, 24_780, 24_833, 0, None), 256),
         Case((24_781, 25, 2), (100, 26), 1024),
-        # Evaluated in batches of 1024 where training has 384: 32 on each of 32 accelerators
+        # Evaluation has batches of 1024 (32 on each of 32 accelerators), training of 384
         Case((25,), (26, 100), 384),
     ),
     ("retinanet", "train_samples"): (
@@ -201,7 +201,7 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
 
 
 class Stated(NamedTuple):
-    """One row as the policy has it, and where it stands."""
+    """A row as the policy states it, and its location."""
 
     title: str
     division: str
@@ -256,7 +256,7 @@ def run_with(stated: Stated, case: Case, value: Any) -> Run:
     return run
 
 
-# One test for all rounds of a key: a round differs from its neighbors in few rows
+# One test for all rounds of a key: the rows of neighboring rounds rarely differ
 each_key = pytest.mark.parametrize("key", CASES, ids=" ".join)
 
 
@@ -265,7 +265,7 @@ def rows_with(key: tuple[str, str]) -> list[Stated]:
 
 
 @each_key
-def test_the_policy_accepts_and_rejects(key: tuple[str, str]) -> None:
+def test_the_policy_accepts_good_values_and_rejects_bad_values(key: tuple[str, str]) -> None:
     for stated, case in product(rows_with(key), CASES[key]):
         row = stated.row.as_policy
         for value in case.good:
@@ -275,7 +275,7 @@ def test_the_policy_accepts_and_rejects(key: tuple[str, str]) -> None:
 
 
 @each_key
-def test_the_verifier_accepts_what_the_policy_rejects_or_the_reverse(key: tuple[str, str]) -> None:
+def test_the_verifier_and_the_policy_differ_on_some_value(key: tuple[str, str]) -> None:
     for stated in rows_with(key):
         if stated.row.stated_by is StatedBy.POLICY:
             assert stated.row.times is OPTIONAL, str(stated)
@@ -290,17 +290,17 @@ def test_the_verifier_accepts_what_the_policy_rejects_or_the_reverse(key: tuple[
         assert any(differ), str(stated)
 
 
-def test_every_case_has_a_row_and_every_row_a_case() -> None:
+def test_every_case_has_a_row_and_every_row_has_a_case() -> None:
     assert set(CASES) == {(stated.owner, stated.row.name) for stated in DIFFERENT}
 
 
-def test_a_row_that_differs_says_why() -> None:
+def test_a_row_that_differs_has_a_reason() -> None:
     for stated in once(all_rows()):
         row = stated.row
         by_policy = row.stated_by is StatedBy.POLICY
         if row.policy is not None or row.policy_some is not None or by_policy:
             assert row.why, str(stated)
-        # A row without a reason has no section in the policy: nothing there to differ from
+        # A row without a reason has no section of the policy to differ from
         if row.stated_by is StatedBy.VERIFIER:
             assert row.policy_exempt_reason or row.cites == COMPLIANCE_CHECKER, str(stated)
 
@@ -344,7 +344,7 @@ LORA: tuple[Given, ...] = (
         ("max_sequence_length", 4096, "one of 8192, 8196", Severity.WARNING),
     ],
 )
-def test_a_value_that_only_the_policy_fixes_weighs_as_its_row_says(
+def test_a_value_that_only_the_policy_fixes_has_the_severity_of_its_row(
     key: str, value: float, expected: str, severity: Severity
 ) -> None:
     rules = rounds_of("training")["5.0"]
@@ -358,8 +358,10 @@ def test_a_value_that_only_the_policy_fixes_weighs_as_its_row_says(
 
 
 @pytest.mark.parametrize(("name", "reported"), [("5.0", False), ("5.1", True), ("6.0", True)])
-def test_batches_of_405b_below_the_table_need_reference_points(name: str, reported: bool) -> None:
-    """The table of 5.1 begins at 1152; that of 5.0 has no lowest batch size."""
+def test_a_405b_batch_size_below_the_table_is_a_warning_since_5_1(
+    name: str, reported: bool
+) -> None:
+    """The table of 5.1 begins at 1152; the table of 5.0 has no lowest batch size."""
     records: tuple[Given, ...] = (
         ("submission_division", "closed", {}),
         ("submission_benchmark", "llama31_405b", {}),
@@ -378,7 +380,7 @@ BERT: tuple[Given, ...] = (
 
 
 @pytest.mark.parametrize("logged", ["opt_epsilon", "opt_lamb_epsilon", None])
-def test_a_key_may_have_the_name_that_the_policy_has_for_it(logged: str | None) -> None:
+def test_the_policy_accepts_its_own_name_for_a_key(logged: str | None) -> None:
     rules, rule = rounds_of("training")["2.1"], "closed.bert.opt_lamb_epsilon"
     records = (*BERT, (logged, 1e-6, {})) if logged else BERT
     strict = by_id(found(rules, Profile.VERIFIER, *records), rule)
@@ -394,7 +396,7 @@ def test_a_key_may_have_the_name_that_the_policy_has_for_it(logged: str | None) 
         ("sequence_length", 4096, "max_sequence_length", Severity.WARNING),
     ],
 )
-def test_a_value_under_the_policys_name_of_a_key_is_judged(
+def test_a_value_with_the_policy_name_of_a_key_is_checked(
     logged: str, value: float, rule: str, severity: Severity
 ) -> None:
     rules = rounds_of("training")["5.0"]
@@ -415,7 +417,7 @@ OPEN: tuple[Given, ...] = (
 
 
 @pytest.mark.parametrize("name", ["5.1", "6.0", "6.1"])
-def test_an_open_log_perplexity_above_1_is_the_verifiers_complaint_alone(name: str) -> None:
+def test_an_open_perplexity_above_1_is_an_error_only_for_the_verifier(name: str) -> None:
     rules = rounds_of("training")[name]
     (strict,) = by_id(found(rules, Profile.VERIFIER, *OPEN), "open.llama31_8b.target")
     (weighed,) = by_id(found(rules, Profile.POLICY, *OPEN), "open.llama31_8b.target")
@@ -425,7 +427,7 @@ def test_an_open_log_perplexity_above_1_is_the_verifiers_complaint_alone(name: s
     assert judge_log(log_of(*OPEN), rules, Profile.POLICY, "log").converged
 
 
-def test_bert_of_0_7_has_one_target_by_the_policy() -> None:
+def test_the_policy_has_one_target_for_bert_of_0_7() -> None:
     rules = rounds_of("training")["0.7"]
     records: tuple[Given, ...] = (
         ("submission_division", "closed", {}),
@@ -449,7 +451,7 @@ def test_bert_of_0_7_has_one_target_by_the_policy() -> None:
         ("hpc", "1.0", "cosmoflow", "open", Severity.ERROR),
     ],
 )
-def test_longer_initialisation_where_the_policy_allows_it(
+def test_longer_initialization_is_a_note_where_the_policy_allows_it(
     usage: str, name: str, benchmark: str, division: str, severity: Severity
 ) -> None:
     log = log_of(
@@ -499,7 +501,7 @@ def test_a_log_of_0_6_that_is_only_out_of_order_passes_the_policy() -> None:
 @pytest.mark.parametrize(
     "key", ["run_start", "run_stop", "eval_accuracy", "submission_division", "global_batch_size"]
 )
-def test_what_0_6_really_asks_for_stays_an_error(key: str) -> None:
+def test_a_missing_required_key_of_0_6_is_an_error(key: str) -> None:
     rules = rounds_of("training")["0.6"]
     records = [record for record in ACCEPTED_06 if record[0] != key]
     errors = [f for f in found(rules, Profile.POLICY, *records) if f.severity is Severity.ERROR]

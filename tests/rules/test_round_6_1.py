@@ -1,4 +1,4 @@
-"""What the policy says of 6.1 since November 2026, beyond the checkpoints of `test_offline.py`."""
+"""Rules of the 6.1 policy since November 2026, except the checkpoints in `test_offline.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def weights(log: LogBuilder, profile: Profile = Profile.POLICY) -> dict[str, str
     return {found.id: found.severity.value for found in log.judge(profile).findings}
 
 
-# --- formats of numbers ---
+# --- number formats ---
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -35,10 +35,10 @@ def test_mxfp6_is_approved_from_6_1_on(place: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [("hstu_attn_num_layers", 3), ("history_length", 4086)])
-def test_the_size_of_the_recommender_is_the_references(key: str, value: int) -> None:
+def test_the_size_of_the_recommender_must_match_the_reference(key: str, value: int) -> None:
     good = build("training", "6.1", "closed", DLRM)
     rule = f"closed.{DLRM}.{key}"
-    # The official checker does not look for the key, so a log may lack it
+    # The official checker does not require the key, so a log may lack it
     logged = good.add(key, value, before="init_stop") if key not in good.names() else good
     assert weights(logged) == {}
     assert weights(logged.drop(key)) == {}
@@ -48,7 +48,7 @@ def test_the_size_of_the_recommender_is_the_references(key: str, value: int) -> 
 
 
 @pytest.mark.parametrize("batch", [8192, 16_384])
-def test_its_learning_rate_is_near_that_of_the_batch_size(batch: int) -> None:
+def test_the_learning_rate_must_fit_the_batch_size(batch: int) -> None:
     good = build("training", "6.1", "closed", DLRM)
     unit = 1e-6 * batch / 8192
 
@@ -60,12 +60,12 @@ def test_its_learning_rate_is_near_that_of_the_batch_size(batch: int) -> None:
     assert all(map(rule, (0.499 * unit, 1.501 * unit, -unit)))
 
 
-def test_what_no_log_shows_is_said_to_be_so() -> None:
+def test_facts_that_no_log_shows_are_listed() -> None:
     assert any("wall-clock order" in fact for fact in facts(RULES, DLRM))
     assert any("full capacity" in fact for fact in facts(RULES, "qwen35_397b_grpo"))
     assert not any("Not mechanical" in fact for fact in facts(RULES, "llama31_8b"))
 
 
 @pytest.mark.parametrize("name", ["dlrm_v4_hstu", "hstu"])
-def test_its_other_names_are_known(name: str) -> None:
+def test_other_names_of_dlrmv4_are_known(name: str) -> None:
     assert RULES.benchmark(name).name == DLRM

@@ -1,4 +1,4 @@
-"""The tables of all rounds: complete, without contradiction, and deltas that say something new."""
+"""The tables of all rounds: complete, consistent, and without redundant deltas."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def title(rules: Round) -> str:
 by_round = pytest.mark.parametrize("rules", ROUNDS, ids=title)
 
 
-def test_all_rounds_are_there_in_order() -> None:
+def test_all_rounds_are_listed_in_order() -> None:
     expected = "tests/rounds.py lists every round"
     assert tuple(rounds_of("training")) == TRAINING, expected
     assert tuple(rounds_of("hpc")) == HPC, expected
 
 
-def test_rounds_without_a_verifier_are_the_first_two() -> None:
+def test_only_training_0_5_and_hpc_0_7_have_no_verifier() -> None:
     assert [r.title for r in ROUNDS if not r.verified] == ["training 0.5", "hpc 0.7"]
 
 
@@ -80,7 +80,7 @@ def test_every_rule_id_is_unique(rules: Round) -> None:
 
 
 @by_round
-def test_every_id_reads_as_words_and_dots(rules: Round) -> None:
+def test_every_rule_id_consists_of_words_and_dots(rules: Round) -> None:
     for _, _, scopes in scopes_of(rules):
         for scope in scopes:
             for rule, _ in lines_of(scope):
@@ -88,8 +88,8 @@ def test_every_id_reads_as_words_and_dots(rules: Round) -> None:
 
 
 @by_round
-def test_every_row_explains_itself(rules: Round) -> None:
-    """Each has a citation, a cell for its table, and a message and a hint for a record."""
+def test_every_row_has_a_citation_and_its_texts(rules: Round) -> None:
+    """Each row has a citation, a cell for its table, and a message and a hint for a record."""
     for _, _, scopes in scopes_of(rules):
         for scope in scopes:
             for rule, line in lines_of(scope):
@@ -128,23 +128,23 @@ def test_every_benchmark_has_title_target_and_runs(rules: Round) -> None:
 
 
 @by_round
-def test_a_closed_result_needs_a_quality_and_a_target(rules: Round) -> None:
+def test_every_closed_benchmark_has_a_rule_that_some_record_must_pass(rules: Round) -> None:
     if rules.title == "training 0.6":
-        return  # its verifier goes by the status alone
+        return  # its verifier checks only the status
     for name in rules.benchmarks:
         own = rules.scopes("closed", name)[-1]
         assert any(line.some for line in own.rows), name
 
 
 @by_round
-def test_lists_of_names_hold_what_the_round_runs(rules: Round) -> None:
+def test_lists_of_benchmark_names_are_consistent(rules: Round) -> None:
     assert set(rules.retired_with_rules) <= set(rules.benchmarks)
     assert not set(rules.listed_without_rules) & set(rules.benchmarks)
     assert set(rules.omitted_from_open_list) <= set(rules.benchmarks)
 
 
 @by_round
-def test_rows_of_a_round_without_a_verifier_are_the_policys(rules: Round) -> None:
+def test_a_round_without_a_verifier_has_only_policy_rows(rules: Round) -> None:
     stated = {r.stated_by for _, _, scopes in scopes_of(rules) for s in scopes for r in s.rows}
     if rules.verified:
         assert StatedBy.BOTH in stated
@@ -230,12 +230,12 @@ BAD: dict[str, Callable[[Round], Round]] = {
 
 
 @pytest.mark.parametrize("message", BAD)
-def test_a_delta_that_says_nothing_new_is_refused(message: str) -> None:
+def test_an_invalid_or_redundant_delta_is_refused(message: str) -> None:
     with pytest.raises(RoundError, match=re.escape(message)):
         BAD[message](first_round())
 
 
-def test_a_delta_changes_what_it_says_and_nothing_else() -> None:
+def test_a_delta_changes_only_what_it_names() -> None:
     before = first_round()
     after = before.next(
         "2",
@@ -259,12 +259,12 @@ def test_a_delta_changes_what_it_says_and_nothing_else() -> None:
     assert [round_.name for round_ in after.chain()] == ["2", "1"]
 
 
-def test_a_row_that_only_its_reason_tells_apart_is_another_row() -> None:
+def test_rows_with_different_reasons_are_not_equal() -> None:
     assert row(k.SEED) != row(k.SEED, why="a reason")
     assert row(k.SEED) == row(k.SEED)
 
 
-def test_a_policy_row_is_optional_and_no_verifiers() -> None:
+def test_a_policy_row_is_optional_and_stated_by_the_policy() -> None:
     line = policy_row(k.DROPOUT, equals(0.0))
     assert line.times is OPTIONAL
     assert line.stated_by is StatedBy.POLICY
@@ -274,7 +274,7 @@ def test_a_policy_row_is_optional_and_no_verifiers() -> None:
 
 
 @pytest.mark.parametrize("rules", [r for r in ROUNDS if r.previous], ids=title)
-def test_a_round_differs_from_the_one_before_in_something(rules: Round) -> None:
+def test_a_round_differs_from_the_previous_round(rules: Round) -> None:
     before = rules.previous
     assert before is not None
     assert before.usage == rules.usage
@@ -289,7 +289,7 @@ def test_a_round_differs_from_the_one_before_in_something(rules: Round) -> None:
 
 
 @pytest.mark.parametrize("usage", USAGES)
-def test_every_round_is_listed_in_order_by_its_name(usage: str) -> None:
+def test_rounds_are_listed_in_order_with_their_names(usage: str) -> None:
     folder = Path(catalogue.__file__).parent / usage
     assert [f"v{name.replace('.', '_')}" for name in rounds_of(usage)] == sorted(
         path.stem for path in folder.glob("v*.py")

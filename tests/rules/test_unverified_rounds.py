@@ -1,4 +1,4 @@
-"""Training 0.5 and HPC 0.7, of which only the written policy tells the rules."""
+"""Training 0.5 and HPC 0.7, whose rules are only in the written policy."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 NOT_CONVERGED = {
     *(f"ncf/result_{number}.txt" for number in (0, 11, 12, 14, 18)),
-    "daint_gpu_n256_tf2.2.0/cosmoflow/result_4.txt",  # ends in the middle of training
+    "daint_gpu_n256_tf2.2.0/cosmoflow/result_4.txt",  # ends during training
 }
-"""Published logs, of all that the corpus has, whose run did not reach its target."""
+"""All published logs of the corpus whose run did not reach its target."""
 
 NCF = (
     "run_clear_caches",
@@ -58,7 +58,7 @@ def ids(verdict: LogVerdict) -> list[str]:
 
 
 def swap(old: str, *new: str) -> tuple[str, ...]:
-    """The good log with one record in place of another, or without it."""
+    """Return the good log with one record replaced or removed."""
     assert old in NCF
     at = NCF.index(old)
     return (*NCF[:at], *new, *NCF[at + 1 :])
@@ -88,13 +88,13 @@ def test_a_good_log_passes(profile: Profile) -> None:
         ('run_stop: {"success": "false"}', False),
     ],
 )
-def test_success_is_reported_or_shown(stop: str, converged: bool) -> None:
+def test_convergence_follows_from_run_stop_or_the_accuracies(stop: str, converged: bool) -> None:
     verdict = judged(swap(STOP, stop))
     assert verdict.converged is converged
     assert ids(verdict) == ([] if converged else ["common.target"])
 
 
-def test_without_a_word_of_success_the_accuracies_decide() -> None:
+def test_accuracies_decide_if_run_stop_does_not_state_success() -> None:
     records = tuple(
         record.replace("0.636", "0.634") for record in swap(STOP, "run_stop") if record != "x"
     )
@@ -103,7 +103,7 @@ def test_without_a_word_of_success_the_accuracies_decide() -> None:
     assert ids(verdict) == ["common.target", "ncf.target"]
 
 
-def test_a_run_without_an_end_has_not_converged() -> None:
+def test_a_run_without_run_stop_has_not_converged() -> None:
     verdict = judged(swap(STOP))
     assert verdict.converged is False
     assert ids(verdict) == ["common.run_stop"]
@@ -120,7 +120,9 @@ def test_a_run_without_an_end_has_not_converged() -> None:
         ("run_clear_caches", ("eval_hp_num_neg: 99",), "ncf.eval_hp_num_neg"),
     ],
 )
-def test_each_rule_is_an_error_of_the_policy(old: str, new: tuple[str, ...], rule: str) -> None:
+def test_a_violation_is_an_error_that_the_policy_states(
+    old: str, new: tuple[str, ...], rule: str
+) -> None:
     verdict = judged(swap(old, *new))
     found = [finding for finding in verdict.findings if finding.id == rule]
     assert found
@@ -130,19 +132,19 @@ def test_each_rule_is_an_error_of_the_policy(old: str, new: tuple[str, ...], rul
     assert found[0].hint
 
 
-def test_a_run_of_iterations_needs_no_epochs() -> None:
+def test_a_run_with_a_train_loop_needs_no_epochs() -> None:
     records = tuple(record for record in NCF if not record.startswith("train_epoch"))
     assert not judged(records).findings
     assert ids(judged(tuple(r for r in records if r != "train_loop"))) == ["common.train_epoch"]
 
 
-def test_run_stop_is_not_before_run_start() -> None:
+def test_run_stop_before_run_start_is_reported() -> None:
     lines = text_of(NCF).replace(b"1542308781.125", b"1542308701.125")
     verdict = judge_log(parse_log(lines), find_round("training", "0.5"), Profile.POLICY, "log")
     assert ids(verdict) == ["common.run_stop"]
 
 
-def test_lines_printed_twice_are_only_a_note() -> None:
+def test_repeated_lines_are_only_notes() -> None:
     verdict = judged(tuple(record for record in NCF for _ in range(2)))
     assert {finding.severity for finding in verdict.findings} == {Severity.NOTE}
     assert verdict.converged
@@ -168,7 +170,7 @@ def test_an_unknown_benchmark_is_reported() -> None:
         (True, ()),
     ],
 )
-def test_quality_has_one_number_or_one_for_boxes_and_one_for_masks(
+def test_quality_is_one_number_or_one_for_boxes_and_one_for_masks(
     value: object, numbers: tuple[float, ...]
 ) -> None:
     assert quality(value) == numbers
@@ -188,7 +190,7 @@ def published() -> Iterator[Path]:
 
 
 @pytest.mark.corpus
-def test_published_results_pass_where_they_converged() -> None:
+def test_published_results_pass_if_they_converged() -> None:
     paths = list(published())
     assert len(paths) == 57
     for path in paths:

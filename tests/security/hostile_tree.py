@@ -1,8 +1,8 @@
-"""A submission full of code that would leave a mark if any of it were run.
+"""A submission full of code that writes a note when it is run.
 
 tree = HostileTree(tmp_path)
 done = tree.call("check", "Acme", within=tree.root)
-assert tree.sprung() == []    # started programs, code of the tree, marks
+assert tree.sprung() == []    # started programs and executed code
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MODULES = (
     *("sitecustomize", "usercustomize", "conftest", "setup", "podium_plugin", "jinja2", "scipy"),
     *("logging_spec", "multiprocessing", "encodings", "typer", "rich", "pydantic", "psutil"),
 )
-"""Names of modules that somebody imports."""
+"""Names of modules that podium or Python may import."""
 
 SCRIPTS = (
     *("run_and_time.sh", "setup.sh", "config_DGX.sh", "nvidia-smi", "rocm-smi", "git", "Makefile"),
@@ -55,7 +55,7 @@ sys.exit(run(start))
 
 
 class HostileTree:
-    """A good submission in which every other file is a trap."""
+    """A good submission with added files that write a note when they are run."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -81,8 +81,8 @@ class HostileTree:
             script.chmod(0o755)
 
     def call(self, *words: object, within: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """Call the command as installed, from a folder; what it starts and runs is noted."""
-        # A folder of the user's that holds the command: as `bin` does, it heads Python's path
+        """Call the installed command in a folder, and note the programs and code that it runs."""
+        # The folder of the script is first on Python's path, like `bin` of an installed command
         return subprocess.run(
             [sys.executable, str(self.home / "starter.py"), *map(str, words)],
             cwd=within or self.place,
@@ -94,5 +94,5 @@ class HostileTree:
         )
 
     def sprung(self) -> list[str]:
-        """What was started or run so far."""
+        """Return the programs and the code that were run so far."""
         return self.notes.read_text().splitlines() if self.notes.exists() else []

@@ -1,4 +1,4 @@
-"""A hostile archive costs neither time nor memory nor disk beyond its limits."""
+"""A hostile archive cannot use more time, memory or disk space than the limits allow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIMIT_S = 300
 pytestmark = pytest.mark.usefixtures("never_hangs")
 
 SECONDS = 20
-"""Of the processor, that any of these may take; unbounded they would take hours."""
+"""Limit of CPU time for each archive. Without the checks, they would need hours."""
 
 BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "zeros": (lambda: zeros(1 << 30), "times its size"),
@@ -67,7 +67,9 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_an_archive_ends_in_bounded_time_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+def test_a_hostile_archive_is_refused_quickly_and_leaves_no_files(
+    name: str, tmp_path: Path
+) -> None:
     make, said = BOMBS[name]
     archive = tmp_path / "in.tar"
     archive.write_bytes(make())
@@ -81,15 +83,15 @@ def test_an_archive_ends_in_bounded_time_and_leaves_nothing(name: str, tmp_path:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs Linux to measure")
-def test_names_take_memory_by_their_number_and_not_by_their_depth() -> None:
-    """As many as are allowed, each as deep and long as is allowed."""
+def test_deep_names_use_bounded_memory() -> None:
+    """The test uses the largest allowed number, depth and length of names."""
     code = (
         "from pathlib import Path\n"
         "from podium.compliance.tools.bundling.format.paths import MemberKind, TakenPaths\n"
         "taken, part = TakenPaths(), 'd' * 30\n"
         "for number in range(1600):\n"
         f"    taken.take((str(number), *[part] * {DEEPEST_NAME - 2}, 'f'), MemberKind.FILE)\n"
-        # Not getrusage, which begins with what the process had that started this one
+        # Not getrusage, because its peak includes the memory of the parent process
         "peak = Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]\n"
         "print(len(taken), peak)\n"
     )
@@ -105,7 +107,7 @@ def test_names_take_memory_by_their_number_and_not_by_their_depth() -> None:
     assert kilobytes < 250_000
 
 
-def test_the_deepest_allowed_name_is_unpacked_and_bundled(tmp_path: Path) -> None:
+def test_a_name_at_the_depth_limit_is_unpacked_and_a_deeper_name_refused(tmp_path: Path) -> None:
     deepest = "/".join(["d"] * DEEPEST_NAME)
     archive = tmp_path / "in.tar"
     archive.write_bytes(pax(("path", deepest)) + member("f", b"x") + END)
@@ -115,13 +117,13 @@ def test_the_deepest_allowed_name_is_unpacked_and_bundled(tmp_path: Path) -> Non
     done = podium("unpack", archive, "-o", tmp_path / "more")
     assert done.exit_code == Exit.FOUND
     assert f"more than {DEEPEST_NAME} folders deep" in done.stderr
-    # What could not be unpacked is not bundled: the tree's own name is one level more
+    # Bundling adds the name of the tree as another level, so it is refused, too
     done = podium("bundle", tmp_path / "out", tmp_path / "a.tar")
     assert done.exit_code == Exit.FOUND
     assert tarfile.is_tarfile(archive)
 
 
-def test_a_folder_may_come_after_what_is_in_it_but_once() -> None:
+def test_a_folder_entry_after_its_contents_is_counted_once() -> None:
     taken = TakenPaths()
     taken.take(("a", "b", "c"), MemberKind.FILE)
     taken.take(("a", "b"), MemberKind.FOLDER)

@@ -1,4 +1,4 @@
-"""The checks of `make audit`: a licence that nobody accepted does not pass."""
+"""The checks of `make audit`: a license that the project does not accept fails."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def licences() -> ModuleType:
         ("MIT MIT", False),
     ],
 )
-def test_an_expression_is_accepted_if_accepted_licences_satisfy_it(
+def test_a_license_expression_is_accepted_if_accepted_licenses_satisfy_it(
     expression: str, wanted: bool, licences: ModuleType
 ) -> None:
     assert licences.accepts(expression, RULES["accepted"]) is wanted
 
 
 class Package:
-    """What an installed package says of itself."""
+    """An installed package with the given metadata."""
 
     def __init__(self, *fields: tuple[str, str]) -> None:
         self.metadata = Message()
@@ -78,24 +78,24 @@ class Package:
         ((), False),
     ],
 )
-def test_a_licence_is_found_where_packages_state_it(
+def test_a_license_is_read_from_every_metadata_field_that_states_it(
     fields: tuple[tuple[str, str], ...], wanted: bool, licences: ModuleType
 ) -> None:
     stated = licences.stated(Package(*fields), RULES["words"], RULES["packages"])
     assert licences.accepts(stated, RULES["accepted"]) is wanted
 
 
-def test_each_package_is_looked_up_and_an_unknown_licence_fails(licences: ModuleType) -> None:
+def test_every_package_is_checked_and_an_unaccepted_license_fails(licences: ModuleType) -> None:
     extras = frozenset({"dev", "reference", "bundle"})
     names = {name.lower() for name, _ in licences.needed("podium", extras)}
     assert {"msgspec", "typer", "torch", "cryptography", "pytest", "rich"} <= names
-    # Of what others need
+    # Indirect dependencies
     assert {"cffi", "pygments", "sympy"} <= names
     rules = RULES | {"accepted": {k: v for k, v in RULES["accepted"].items() if k != "MPL-2.0"}}
     assert [line for line in licences.problems(rules, extras) if line.startswith("hypothesis ")]
 
 
-def test_an_advisory_that_cannot_be_looked_up_is_said() -> None:
+def test_advisories_are_reported_as_skipped_without_a_network() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / ".ci" / "advisories.py"], env={}, capture_output=True, text=True
     )
@@ -103,7 +103,7 @@ def test_an_advisory_that_cannot_be_looked_up_is_said() -> None:
     assert "skipped, as they require a network" in done.stdout
 
 
-def test_what_is_left_out_by_bandit_is_few_and_has_a_reason() -> None:
+def test_skipped_bandit_checks_are_few_and_have_reasons() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     part = text.partition("[tool.bandit]")[2].partition("]\n")[0]
     lines = [line for line in part.splitlines() if '"B' in line]

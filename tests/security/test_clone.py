@@ -1,4 +1,4 @@
-"""A hostile clone of the review repository: none of the programs that it names is started."""
+"""A hostile clone of the review repository cannot start programs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def other_team(review: Review) -> Loose:
     return loose.configure(documents={"documentation/other.md": "docs/other.md"})
 
 
-def test_the_traps_are_sprung_by_git_itself(review: Review, trap: Trap) -> None:
-    """So that the tests below show something."""
+def test_git_itself_starts_the_programs_of_the_trap(review: Review, trap: Trap) -> None:
+    """This proves that the tests below can fail."""
     clone = review.clone()
     trap.put(clone)
     (clone / "Acme").mkdir()
@@ -48,7 +48,7 @@ def test_the_traps_are_sprung_by_git_itself(review: Review, trap: Trap) -> None:
     assert expected <= trap.sprung()
 
 
-def test_packing_starts_nothing_that_a_clone_names(review: Review, trap: Trap) -> None:
+def test_packing_starts_no_program_that_a_clone_configures(review: Review, trap: Trap) -> None:
     clone = review.clone()
     trap.put(clone)
     assert review.pack(clone) == Exit.CLEAN
@@ -56,15 +56,15 @@ def test_packing_starts_nothing_that_a_clone_names(review: Review, trap: Trap) -
     readme = "benchmarks/llama31_405b/README.md"
     assert review.pack(clone, "--replace", readme) == Exit.CLEAN
     assert trap.sprung() == set()
-    # Not a filtered byte is in the commit
+    # The commit contains the unfiltered log
     log = next((clone / "Acme").rglob("result_0.txt"))
     listed = git(clone, "ls-tree", "HEAD", "--", log.relative_to(clone).as_posix())
     blob = git(clone, "hash-object", "--no-filters", str(log))
     assert listed.split()[2] == blob
 
 
-def test_pushing_where_the_branch_has_moved_starts_nothing(review: Review, trap: Trap) -> None:
-    """Fetch, rebase and push are all there."""
+def test_pushing_to_a_moved_branch_starts_no_program(review: Review, trap: Trap) -> None:
+    """The push includes a fetch and a rebase."""
     first, second = review.clone("first"), review.clone("second")
     assert review.pack(first) == Exit.CLEAN
     assert other_team(review).pack("--git", str(second), "--push", "--force") == Exit.CLEAN
@@ -74,7 +74,7 @@ def test_pushing_where_the_branch_has_moved_starts_nothing(review: Review, trap:
     assert git(review.bare, "rev-list", "--count", f"main..{BRANCH}") == "2"
 
 
-def test_looking_at_what_a_branch_changes_starts_nothing(review: Review, trap: Trap) -> None:
+def test_pack_since_starts_no_program(review: Review, trap: Trap) -> None:
     clone = review.clone()
     assert review.pack(clone) == Exit.CLEAN
     trap.put(clone)
@@ -82,7 +82,7 @@ def test_looking_at_what_a_branch_changes_starts_nothing(review: Review, trap: T
     assert trap.sprung() == set()
 
 
-def test_looking_at_what_changed_in_a_tree_starts_nothing(review: Review, trap: Trap) -> None:
+def test_check_since_starts_no_program(review: Review, trap: Trap) -> None:
     clone = review.clone()
     assert review.pack(clone) == Exit.CLEAN
     trap.put(clone)
@@ -93,8 +93,8 @@ def test_looking_at_what_changed_in_a_tree_starts_nothing(review: Review, trap: 
 
 
 @pytest.mark.parametrize("within", ["sub", "Acme/sub"])
-def test_nothing_is_started_in_a_submodule(within: str, review: Review, trap: Trap) -> None:
-    """A clone in the clone: git would look into it by that one's configuration."""
+def test_a_submodule_starts_no_program(within: str, review: Review, trap: Trap) -> None:
+    """Git would inspect a submodule with the configuration of the submodule."""
     clone, seed = review.clone(), review.place / "seed"
     plain = "-c protocol.file.allow=always"
     git(clone, *plain.split(), "submodule", "--quiet", "add", str(review.bare), within)
@@ -117,7 +117,9 @@ def test_nothing_is_started_in_a_submodule(within: str, review: Review, trap: Tr
         ("remote.origin.pushurl", "ext::sh -c touch% {}"),
     ],
 )
-def test_no_remote_is_a_command(key: str, value: str, review: Review) -> None:
+def test_a_remote_with_a_command_as_its_address_is_refused(
+    key: str, value: str, review: Review
+) -> None:
     clone, mark = review.clone(), review.place / "mark"
     git(clone, "config", "protocol.ext.allow", "always")
     git(clone, "config", key.format(mark), value.format(mark))
@@ -154,7 +156,7 @@ def _program_of_a_remote(name: str) -> Callable[[Path, Path], None]:
         (_program_of_a_remote("receivepack"), "remote.origin.receivepack"),
     ],
 )
-def test_what_cannot_be_made_harmless_is_refused(
+def test_a_clone_with_a_dangerous_remote_or_branch_is_refused(
     spoil: Callable[[Path, Path], None],
     said: str,
     review: Review,
@@ -169,7 +171,7 @@ def test_what_cannot_be_made_harmless_is_refused(
     assert not mark.exists()
 
 
-def test_what_the_users_own_configuration_names_stays_in_force(
+def test_the_users_own_credential_helper_and_ssh_command_are_kept(
     review: Review, trap: Trap, config: Path
 ) -> None:
     clone = review.clone()
@@ -184,10 +186,10 @@ def test_what_the_users_own_configuration_names_stays_in_force(
     assert seen.run("config", "--get-all", "core.hooksPath") == os.devnull
 
 
-def test_a_filter_of_the_user_that_would_alter_a_log_is_refused(
+def test_a_user_filter_that_would_alter_a_log_is_refused(
     review: Review, trap: Trap, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is the user's own program; but what it makes is not what was judged. It does not run."""
+    """The filtered log would differ from the judged log. The filter does not run."""
     clone = review.clone()
     git(clone, "config", "--global", "filter.odd.clean", trap.named("mine"))
     assert review.pack(clone) == Exit.USAGE
@@ -196,7 +198,7 @@ def test_a_filter_of_the_user_that_would_alter_a_log_is_refused(
     assert not (clone / "Acme").exists()
 
 
-def test_settings_that_the_surroundings_pass_are_kept(
+def test_git_settings_in_environment_variables_are_kept(
     review: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
@@ -207,24 +209,24 @@ def test_settings_that_the_surroundings_pass_are_kept(
     assert git(clone, "log", "-1", "--format=%an") == "Somebody Else"
 
 
-def test_hooks_of_a_configuration_are_off_by_name() -> None:
-    """Newer gits have them; this one may not."""
+def test_hooks_in_the_git_configuration_are_not_passed_on() -> None:
+    """The installed git may be too old to support such hooks."""
     listing = b"global\0hook.a b.command\nprogram\0local\0hook.c.d.event\npre-commit\0"
     assert user_settings(listing).pairs == []
 
 
 @pytest.mark.parametrize("version", ["git version 2.31.9", "git version 1.99.1", "", "2.x"])
-def test_a_git_that_would_not_heed_the_settings_is_refused(version: str) -> None:
+def test_a_git_that_is_too_old_for_the_settings_is_refused(version: str) -> None:
     with pytest.raises(UsageFault, match=r"too old; expected git 2\.32"):
         refuse_old(version)
 
 
 @pytest.mark.parametrize("version", ["git version 2.32.0", "git version 3.0.rc1 (Apple 1)"])
-def test_a_newer_git_is_not_refused(version: str) -> None:
+def test_a_supported_git_version_is_accepted(version: str) -> None:
     refuse_old(version)
 
 
-def test_a_link_in_the_submitters_place_is_not_written_through(
+def test_a_link_in_place_of_the_submitter_folder_is_not_followed(
     review: Review, tmp_path: Path
 ) -> None:
     clone, outside = review.clone(), tmp_path / "outside"
@@ -238,7 +240,7 @@ def test_a_link_in_the_submitters_place_is_not_written_through(
     assert [path.name for path in outside.iterdir()] == ["kept.txt"]
 
 
-def test_credentials_in_a_remotes_address_are_not_told(
+def test_credentials_in_the_address_of_a_remote_are_not_printed(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -254,7 +256,7 @@ def test_credentials_in_a_remotes_address_are_not_told(
 def test_a_clone_of_another_user_is_refused(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Git does that; nothing of podium's settings turns it off."""
+    """Git itself refuses it, and podium's settings do not disable this check."""
     clone = review.clone()
     for path in (clone, clone / ".git"):
         os.chown(path, 12345, 12345)

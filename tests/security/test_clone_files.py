@@ -1,4 +1,4 @@
-"""The files of a hostile clone: none makes git wait, take memory without bounds, or lead out."""
+"""The files of a hostile clone cannot make git hang, use unlimited memory or leave the clone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ READ_BY_GIT = (
 
 @pytest.mark.parametrize("name", READ_BY_GIT)
 @pytest.mark.parametrize("make", [pipe, endless, leading_out])
-def test_a_file_that_is_none_is_refused(
+def test_a_pipe_or_link_in_place_of_a_git_file_is_refused(
     make: Callable[[Path], None], name: str, review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -60,7 +60,7 @@ def test_a_file_that_is_none_is_refused(
 
 
 @pytest.mark.parametrize("make", [pipe, endless, leading_out])
-def test_a_git_folder_that_is_none_is_refused(
+def test_a_pipe_or_link_in_place_of_the_git_folder_is_refused(
     make: Callable[[Path], None], review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -80,7 +80,7 @@ def test_a_pipe_in_the_work_tree_that_git_would_open_is_refused(
     os.mkfifo(clone / name)
     assert review.pack(clone) == Exit.USAGE
     assert f"{name} is a pipe" in capsys.readouterr().err
-    # Here no git opens it
+    # With `check`, git does not open the file
     assert run(["check", str(clone / "Beta"), "--since", "HEAD"]) in (Exit.FOUND, Exit.CLEAN)
 
 
@@ -134,7 +134,7 @@ def _alternates(review: Review, clone: Path) -> None:
         (_alternates, "a.idx is a pipe"),
     ],
 )
-def test_a_clone_that_is_not_plain_is_refused(
+def test_a_clone_with_an_unusual_layout_or_configuration_is_refused(
     spoil: Callable[[Review, Path], None],
     said: str,
     review: Review,
@@ -149,7 +149,9 @@ def test_a_clone_that_is_not_plain_is_refused(
     assert all(said in line for line in lines)
 
 
-def test_a_name_of_a_ref_is_one_line(review: Review, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_ref_name_is_reported_in_one_line(
+    review: Review, capsys: pytest.CaptureFixture[str]
+) -> None:
     clone = review.clone()
     for ref in ("HEAD\nx", "--output=x", "", "HEAD:Beta", "HEAD..HEAD", "\x1b[31m"):
         assert run(["pack", f"--since={ref}", "--git", str(clone)]) == Exit.USAGE
@@ -160,10 +162,10 @@ def test_a_name_of_a_ref_is_one_line(review: Review, capsys: pytest.CaptureFixtu
     assert "\x1b" not in err
 
 
-# --- what is usual ---
+# --- clones that are accepted ---
 
 
-def test_a_linked_work_tree_is_a_clone(review: Review) -> None:
+def test_a_linked_work_tree_is_accepted(review: Review) -> None:
     clone, linked = review.clone(), review.place / "linked"
     git(clone, "worktree", "add", "-q", str(linked))
     assert review.pack(linked) == Exit.CLEAN
@@ -173,17 +175,17 @@ def test_a_linked_work_tree_is_a_clone(review: Review) -> None:
     assert run(["check", str(linked / "Acme"), "--since", "main", "--round", "5.1"]) == Exit.CLEAN
 
 
-def test_a_branch_that_another_work_tree_has_is_refused(
+def test_a_branch_checked_out_in_another_work_tree_is_refused(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
     git(clone, "worktree", "add", "-q", "-b", BRANCH, str(review.place / "linked"))
     assert review.pack(clone) == Exit.USAGE
-    # The words of older and of newer versions of git
+    # The message differs between versions of git
     assert re.search(r"is already (checked out|used by worktree) at", capsys.readouterr().err)
 
 
-def test_clones_that_lack_a_part_are_clones(review: Review) -> None:
+def test_shallow_and_sparse_clones_are_accepted(review: Review) -> None:
     shallow = review.place / "shallow"
     git(review.place, "clone", "-q", "--depth=1", f"file://{review.bare}", str(shallow))
     assert review.pack(shallow, "--push") == Exit.CLEAN
@@ -195,12 +197,12 @@ def test_clones_that_lack_a_part_are_clones(review: Review) -> None:
     assert git(sparse, "status", "--porcelain") == ""
 
 
-def test_a_store_of_objects_may_be_shared(review: Review) -> None:
+def test_a_clone_with_shared_objects_is_accepted(review: Review) -> None:
     git(review.place, "clone", "-q", "--shared", str(review.bare), "shared")
     assert review.pack(review.place / "shared", "--push") == Exit.CLEAN
 
 
-def test_objects_by_another_hash_are_read(tmp_path: Path, config: Path) -> None:
+def test_a_clone_with_sha256_objects_is_accepted(tmp_path: Path, config: Path) -> None:
     git(tmp_path, "init", "-q", "--object-format=sha256", "-b", "main", "clone")
     clone = tmp_path / "clone"
     (clone / "result_0.txt").write_text("x\n")
@@ -211,7 +213,7 @@ def test_objects_by_another_hash_are_read(tmp_path: Path, config: Path) -> None:
     assert run(["check", str(clone), "--since", "HEAD"]) == Exit.FOUND
 
 
-# --- bounds of a git process ---
+# --- limits of a git process ---
 
 
 def alias(command: str, *, folder: Path, seconds: float = 60.0) -> Finished:
@@ -220,12 +222,12 @@ def alias(command: str, *, folder: Path, seconds: float = 60.0) -> Finished:
     return run_git(words, folder=folder, variables=NO_REPOSITORY, seconds=seconds)
 
 
-def test_a_git_that_does_not_end_is_ended(tmp_path: Path) -> None:
+def test_a_git_process_that_does_not_end_is_stopped(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="did not end within 0 seconds"):
         alias("exec sleep 100", folder=tmp_path, seconds=0.2)
 
 
-def test_a_git_that_prints_without_end_is_ended(
+def test_a_git_process_with_endless_output_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_process, "OUTPUT_BYTES", 1 << 20)
@@ -233,11 +235,11 @@ def test_a_git_that_prints_without_end_is_ended(
         alias("yes", folder=tmp_path)
 
 
-def test_errors_without_end_do_not_stop_git(tmp_path: Path) -> None:
+def test_long_error_output_is_truncated_and_git_continues(tmp_path: Path) -> None:
     done = alias("yes | head -c 3000000 >&2; echo done", folder=tmp_path)
     assert (done.status, done.output) == (0, b"done\n")
     assert len(done.errors) < 200_000
 
 
-def test_git_has_a_bound_of_memory(tmp_path: Path) -> None:
+def test_a_git_process_has_a_memory_limit(tmp_path: Path) -> None:
     assert alias("ulimit -d", folder=tmp_path).output == b"%d\n" % (git_process.MEMORY_BYTES >> 10)

@@ -1,4 +1,4 @@
-"""A hostile clone hides a changed log from `--since`: whatever it says, the log is judged."""
+"""A hostile clone cannot hide a changed log from `--since`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("never_hangs")
 
 
 OLD = 1_700_000_000
-"""A time long before that of the index."""
+"""A time long before the index was written."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Packed:
 
     @property
     def name(self) -> str:
-        """The log, as git names it."""
+        """Path of the log in git."""
         return self.log.relative_to(self.root).as_posix()
 
     def git(self, *words: str) -> str:
         return git(self.root, *words)
 
     def spoil(self) -> None:
-        """Change the log so that the check rejects it; its size and time stay."""
+        """Change the log so that the check rejects it. Its size and time stay the same."""
         text = self.log.read_bytes()
         spoiled = text.replace(b'"closed"', b'"clos3d"', 1)
         assert spoiled != text
@@ -65,7 +65,7 @@ def packed(review: Review) -> Packed:
     root = review.clone()
     assert review.pack(root) == Exit.CLEAN
     log = min((root / "Acme").rglob("result_0.txt"))
-    # git compares the content of what may have changed since it wrote the index
+    # git compares the content of files that may have changed since the index was written
     os.utime(log, (OLD, OLD))
     git(root, "update-index", "--refresh")
     return Packed(root, git(root, "rev-parse", "HEAD"), log)
@@ -112,7 +112,7 @@ def _a_forged_index(packed: Packed) -> None:
 
 
 def _a_keyword(packed: Packed) -> None:
-    """What is between `$Id:` and `$` git leaves out of the comparison."""
+    """Git ignores the text between `$Id:` and `$` in a comparison."""
     attributes = packed.root / ".git/info/attributes"
     attributes.parent.mkdir(exist_ok=True)
     attributes.write_text("*.txt ident\n")
@@ -132,7 +132,7 @@ def _a_filter(packed: Packed) -> None:
 
 
 def _another_commit_of_the_name(packed: Packed) -> None:
-    """The store of objects has the spoiled commit under the name of the good one."""
+    """Store the spoiled commit under the name of the good commit."""
     packed.spoil()
     packed.commit()
     _forge(packed, packed.base, "HEAD")
@@ -171,45 +171,47 @@ def test_a_log_that_a_clone_hides_is_judged(hide: Hide, packed: Packed) -> None:
 
 @pytest.mark.parametrize("hide", [_a_forged_index, _a_loose_stat, _assume_unchanged, _a_filter])
 def test_git_itself_does_not_see_the_change(hide: Hide, packed: Packed) -> None:
-    """So that the test above shows something."""
+    """This proves that the test above uses changes that are hidden from git."""
     hide(packed)
     assert packed.git("status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("hide", [_another_commit_of_the_name, _another_folder_of_the_name])
-def test_an_object_with_the_name_of_another_is_refused(
+def test_an_object_stored_under_another_name_is_refused(
     hide: Hide, packed: Packed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hide(packed)
     assert packed.git("diff", packed.base, "--name-only") == ""
     assert packed.since() == Exit.USAGE
-    # Of the object that REF stands for git looks at the hash, of a folder it does not
+    # git verifies the hash of the object that REF names, but not the hash of a folder
     err = capsys.readouterr().err
     assert "in the clone is damaged" in err or "no such branch" in err
     assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("hide", [each for each in HIDDEN if each != _a_replacement])
-def test_a_work_tree_that_is_not_as_committed_is_refused(hide: Hide, packed: Packed) -> None:
-    """`pack --since` judges the work tree for what the branch has."""
+def test_pack_since_refuses_a_work_tree_that_differs_from_the_commit(
+    hide: Hide, packed: Packed
+) -> None:
+    """`pack --since` judges the work tree, so it must be the same as the branch."""
     options = ["pack", "--since", "origin/main", "--git", str(packed.root)]
     assert run(options) == Exit.CLEAN
     hide(packed)
     assert run(options) == Exit.USAGE
 
 
-def test_an_ignored_file_is_not_as_committed(packed: Packed) -> None:
-    """It would be judged with the rest, and the committee does not get it."""
+def test_pack_since_refuses_an_ignored_file(packed: Packed) -> None:
+    """The file would be judged, but reviewers would not receive it."""
     (packed.root / ".git/info").mkdir(exist_ok=True)
     (packed.root / ".git/info/exclude").write_text("result_*.txt\n")
     (packed.log.parent / "result_9.txt").write_text("one more\n")
     assert run(["pack", "--since", "origin/main", "--git", str(packed.root)]) == Exit.USAGE
 
 
-def test_a_forged_index_does_not_bring_another_log_into_the_commit(
+def test_a_commit_that_differs_from_the_work_tree_is_not_pushed(
     review: Review, packed: Packed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The last commit has the spoiled log, the work tree the good one, and git sees no change."""
+    """The commit has the spoiled log, the work tree the good log, and git sees no change."""
     good = packed.log.read_bytes()
     packed.spoil()
     packed.commit()

@@ -1,4 +1,4 @@
-"""The remote of a hostile clone: nothing is sent elsewhere, and nothing of a local one is run."""
+"""The remote of a hostile clone cannot redirect a push or start a program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("never_hangs")
 
 @pytest.fixture
 def proxy() -> Iterator[tuple[int, list[bytes]]]:
-    """The port of a proxy that refuses all, and what it was sent."""
+    """The port of a proxy that refuses all requests, and the requests that it received."""
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -43,10 +43,10 @@ def proxy() -> Iterator[tuple[int, list[bytes]]]:
 @pytest.mark.parametrize(
     "key", ["http.proxy", "http.https://127.0.0.1:1/.proxy", "remote.odd.proxy"]
 )
-def test_a_proxy_of_the_clone_hears_nothing(
+def test_a_proxy_in_the_clones_configuration_receives_nothing(
     key: str, review: Review, proxy: tuple[int, list[bytes]]
 ) -> None:
-    """It would be sent the answer of the user's own credential helper."""
+    """Such a proxy could receive the credentials of the user."""
     port, heard = proxy
     clone = review.clone()
     git(clone, "config", "remote.origin.url", "https://127.0.0.1:1/review.git")
@@ -58,7 +58,9 @@ def test_a_proxy_of_the_clone_hears_nothing(
     assert heard == []
 
 
-def test_a_proxy_of_the_user_is_used(review: Review, proxy: tuple[int, list[bytes]]) -> None:
+def test_a_proxy_in_the_users_configuration_is_used(
+    review: Review, proxy: tuple[int, list[bytes]]
+) -> None:
     port, heard = proxy
     clone = review.clone()
     git(clone, "config", "remote.origin.url", "https://127.0.0.1:1/review.git")
@@ -68,7 +70,7 @@ def test_a_proxy_of_the_user_is_used(review: Review, proxy: tuple[int, list[byte
 
 
 @pytest.mark.parametrize("key", ["insteadOf", "pushInsteadOf"])
-def test_another_address_in_the_clones_configuration_does_not_count(
+def test_an_address_rewrite_in_the_clones_configuration_is_ignored(
     key: str, review: Review
 ) -> None:
     git(review.place, "init", "-q", "--bare", "evil.git")
@@ -80,7 +82,7 @@ def test_another_address_in_the_clones_configuration_does_not_count(
 
 
 @pytest.mark.parametrize("key", ["pushurl", "proxy"])
-def test_a_remote_that_leads_elsewhere_is_refused(
+def test_a_remote_with_a_push_url_or_proxy_is_refused(
     key: str, review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     git(review.place, "init", "-q", "--bare", "evil.git")
@@ -99,7 +101,7 @@ def test_a_remote_that_leads_elsewhere_is_refused(
         *("-x", "", "-u:x", "https://a\nb", "git+ssh://example.org/x", "https:///x"),
     ],
 )
-def test_an_address_that_is_not_plain_is_refused(address: str, tmp_path: Path) -> None:
+def test_an_unsupported_remote_address_is_refused(address: str, tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="expected https, ssh, or a folder"):
         plain_address(address, tmp_path)
 
@@ -117,12 +119,12 @@ def test_an_address_that_is_not_plain_is_refused(address: str, tmp_path: Path) -
         ("../a", "/top/../a"),
     ],
 )
-def test_a_plain_address_is_taken(address: str, taken: str) -> None:
+def test_a_supported_remote_address_is_accepted(address: str, taken: str) -> None:
     assert plain_address(address, Path("/top")) == taken
 
 
-def test_the_configuration_of_a_local_remote_starts_nothing(review: Review, trap: Trap) -> None:
-    """A clone may bring its remote along."""
+def test_the_configuration_of_a_local_remote_starts_no_program(review: Review, trap: Trap) -> None:
+    """A hostile clone may come with its remote."""
     clone = review.clone()
     for key in ("core.alternateRefsCommand", "core.fsmonitor", "core.sshCommand", "gpg.program"):
         git(review.bare, "config", key, trap.named(key))
@@ -138,7 +140,7 @@ def test_the_configuration_of_a_local_remote_starts_nothing(review: Review, trap
 def test_a_local_remote_with_a_hook_is_refused(
     review: Review, trap: Trap, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It does not run; but it may be there to refuse what is pushed."""
+    """The hook does not run. It may exist to refuse a push, so podium does not push."""
     clone = review.clone()
     hook = review.bare / "hooks/pre-receive"
     hook.write_text(f"#!/bin/sh\n{trap.named('hook')}\n")

@@ -1,4 +1,4 @@
-"""The configuration of a hostile clone: no key of it starts a program or redirects anything."""
+"""No key in the configuration of a hostile clone starts a program or redirects a push."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("never_hangs")
 PLACEHOLDERS = {"<url>": "https://evil.example", "<base>": "/evil/", "<condition>": "onbranch:**"}
 MADE_UP: dict[str, str] = {}
 IN_USE = {"branch": BRANCH, "remote": "origin", "gpg": "ssh", "protocol": "file", "pager": "log"}
-"""What stands for the placeholder of a section where names are those that git itself would use."""
+"""Names that git itself uses, for the placeholders of a section."""
 PER_ADDRESS = ("proxy", "sslVerify", "extraHeader", "helper", "username")
 """Names for `http.<url>.*` and `credential.<url>.*`, which git does not list."""
 UNLISTED = (("filter", "odd", "process"), ("filter", "odd", "required"))
@@ -32,13 +32,13 @@ REFUSED = {
     *(f"remote.origin.{name}" for name in ("receivepack", "uploadpack", "vcs")),
     *(f"remote.origin.{name}" for name in ("url", "pushurl", "proxy")),
 }
-"""Keys with which podium refuses a clone: git itself could not read it, or they lead elsewhere."""
+"""Keys that make podium refuse a clone: git cannot read it, or they redirect it."""
 
 
 def every_key(names: Mapping[str, str] = MADE_UP) -> list[tuple[str, str, str]]:
-    """(section, subsection, name) of each key that git lists; made-up names for placeholders.
+    """Return (section, subsection, name) of each key that git lists, with made-up names.
 
-    `names` has other names for the placeholder of a section.
+    `names` overrides the made-up name for the placeholders of a section.
     """
     listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True)
     found = []
@@ -50,12 +50,12 @@ def every_key(names: Mapping[str, str] = MADE_UP) -> list[tuple[str, str, str]]:
         per_address = name == "*" and section in ("credential", "http")
         own = [name if name.isalnum() else other]
         found += [(section, subsection, each) for each in (PER_ADDRESS if per_address else own)]
-    # The last line is a hint in a sentence
+    # The last line of the output is a sentence, not a key
     return [*(key for key in found if key[0].isalnum()), *UNLISTED]
 
 
 def settings(value: str, names: Mapping[str, str] = MADE_UP) -> str:
-    """A configuration in which every key has the same value, but for those that are refused."""
+    """Return a configuration that sets all keys to a value, except for refused keys."""
     lines = []
     for section, subsection, name in every_key(names):
         if ".".join(filter(None, (section, subsection, name))).lower() not in REFUSED:
@@ -65,26 +65,26 @@ def settings(value: str, names: Mapping[str, str] = MADE_UP) -> str:
 
 
 def in_clone(clone: Path, text: str) -> None:
-    """As the clone's own configuration."""
+    """Add the text to the clone's configuration."""
     with (clone / ".git/config").open("a") as stream:
         stream.write(text)
 
 
 def in_worktree(clone: Path, text: str) -> None:
-    """As that of the one work tree."""
+    """Write the text to the configuration of the work tree."""
     (clone / ".git/config.worktree").write_text(text)
     in_clone(clone, "[extensions]\n\tworktreeConfig = true\n")
 
 
 def in_included(clone: Path, text: str) -> None:
-    """As that of a file that the clone's configuration includes."""
+    """Write the text to a file that the clone's configuration includes."""
     (clone / ".git/evil.cfg").write_text(text)
     in_clone(clone, "[include]\n\tpath = evil.cfg\n")
     in_clone(clone, '[includeIf "onbranch:Acme-*"]\n\tpath = evil.cfg\n')
 
 
 def attributes(clone: Path) -> None:
-    """Let every file ask for the driver whose name the placeholders have."""
+    """Assign the drivers with the made-up name to every file."""
     (clone / ".git/info").mkdir(exist_ok=True)
     (clone / ".git/info/attributes").write_text("* filter=odd diff=odd merge=odd\n")
 
@@ -114,13 +114,13 @@ def test_every_key_of_git_is_in_the_list(names: Mapping[str, str]) -> None:
 
 @pytest.mark.parametrize("names", [MADE_UP, IN_USE])
 @pytest.mark.parametrize("place", [in_clone, in_worktree])
-def test_no_key_starts_anything_or_changes_what_is_packed(
+def test_no_key_starts_a_program_or_changes_the_packed_files(
     place: Callable[[Path, str], None], names: Mapping[str, str], review: Review, trap: Trap
 ) -> None:
     clone = review.clone()
     attributes(clone)
     place(clone, settings(str(trap.program), names))
-    # git itself cannot read this configuration: a switch that is no switch
+    # git itself cannot read this configuration: the values of switches are invalid
     failed = subprocess.run(["git", "-C", clone, "status"], capture_output=True, check=False)
     assert failed.returncode
     assert review.pack(clone) == Exit.CLEAN
@@ -132,7 +132,7 @@ def test_no_key_starts_anything_or_changes_what_is_packed(
 
 
 @pytest.mark.parametrize("options", [(), ("--push",)])
-def test_no_key_in_an_included_file_starts_anything(
+def test_no_key_in_an_included_file_starts_a_program(
     options: tuple[str, ...], review: Review, trap: Trap
 ) -> None:
     clone = review.clone()
@@ -144,8 +144,8 @@ def test_no_key_in_an_included_file_starts_anything(
 
 
 @pytest.mark.parametrize("key", sorted(key for key in REFUSED if key.startswith("remote.")))
-def test_each_key_that_is_refused_starts_nothing(key: str, review: Review, trap: Trap) -> None:
-    """They are not among the others, as a clone with one of them is not packed into."""
+def test_a_refused_key_of_a_remote_starts_no_program(key: str, review: Review, trap: Trap) -> None:
+    """The other tests omit these keys, because podium refuses to pack into such a clone."""
     clone = review.clone()
     git(clone, "config", "--replace-all", key, str(trap.program))
     assert review.pack(clone, "--push") == Exit.USAGE
@@ -155,7 +155,7 @@ def test_each_key_that_is_refused_starts_nothing(key: str, review: Review, trap:
 
 @pytest.mark.parametrize("names", [MADE_UP, IN_USE])
 @pytest.mark.parametrize("place", [in_clone, in_worktree, in_included])
-def test_no_key_starts_anything_or_changes_a_verdict_of_since(
+def test_no_key_starts_a_program_or_changes_the_verdict_with_since(
     place: Callable[[Path, str], None], names: Mapping[str, str], review: Review, trap: Trap
 ) -> None:
     clone = review.clone()
@@ -171,7 +171,7 @@ def test_no_key_starts_anything_or_changes_a_verdict_of_since(
     assert trap.sprung() == set()
 
 
-# --- files that a configuration includes ---
+# --- included configuration files ---
 
 EVIL = """\
 [filter "odd"]
@@ -214,7 +214,9 @@ def test_a_configuration_that_includes_another_file_is_refused(
     assert git(review.bare, "branch", "--list", BRANCH) == ""
 
 
-def test_a_file_that_the_branch_brings_is_not_its_configuration(review: Review, trap: Trap) -> None:
+def test_a_configuration_that_includes_a_file_of_the_branch_is_refused(
+    review: Review, trap: Trap
+) -> None:
     seed = review.place / "seed"
     git(seed, "checkout", "-q", "-b", BRANCH)
     (seed / "evilcfg").write_text(EVIL.format(trap.program))
@@ -229,7 +231,7 @@ def test_a_file_that_the_branch_brings_is_not_its_configuration(review: Review, 
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/etc/passwd", "config", "pipe"])
-def test_since_opens_no_included_file(path: str, review: Review) -> None:
+def test_check_since_does_not_open_an_included_file(path: str, review: Review) -> None:
     clone = review.clone()
     assert review.pack(clone) == Exit.CLEAN
     named = review.place / "pipe" if path == "pipe" else path
@@ -239,7 +241,7 @@ def test_since_opens_no_included_file(path: str, review: Review) -> None:
     assert since(clone, "HEAD") == Exit.CLEAN
 
 
-def test_another_work_tree_is_not_written_to(review: Review, tmp_path: Path) -> None:
+def test_core_worktree_does_not_redirect_the_packed_files(review: Review, tmp_path: Path) -> None:
     clone, other = review.clone(), tmp_path / "other"
     other.mkdir()
     git(clone, "config", "core.worktree", str(other))
@@ -248,7 +250,7 @@ def test_another_work_tree_is_not_written_to(review: Review, tmp_path: Path) -> 
     assert (clone / "Acme").is_dir()
 
 
-def test_a_branch_that_stands_for_another_one_is_refused(
+def test_a_branch_that_is_a_symbolic_ref_is_refused(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -259,10 +261,10 @@ def test_a_branch_that_stands_for_another_one_is_refused(
     assert git(clone, "rev-parse", "main") == before
 
 
-# --- what is taken over ---
+# --- settings that apply ---
 
 
-def test_names_of_persons_are_taken_from_the_clone(review: Review) -> None:
+def test_the_author_name_is_read_from_the_clone(review: Review) -> None:
     clone = review.clone()
     git(clone, "config", "user.name", "Another Name")
     assert review.pack(clone) == Exit.CLEAN
@@ -270,7 +272,7 @@ def test_names_of_persons_are_taken_from_the_clone(review: Review) -> None:
 
 
 @pytest.mark.parametrize("condition", ["gitdir:{}/", "hasconfig:remote.*.url:**"])
-def test_conditions_in_the_users_own_configuration_hold(
+def test_conditional_includes_of_the_user_apply(
     condition: str, review: Review, config: Path
 ) -> None:
     clone = review.clone()
@@ -282,7 +284,7 @@ def test_conditions_in_the_users_own_configuration_hold(
     assert git(clone, "log", "-1", "--format=%an") == "At Work"
 
 
-def test_a_commit_is_signed_where_the_user_wishes_it(review: Review, trap: Trap) -> None:
+def test_a_commit_is_signed_with_the_users_own_program(review: Review, trap: Trap) -> None:
     signer = trap.place / "signer"
     text = base64.b64encode(b"signature").decode()
     signer.write_text(
@@ -299,7 +301,7 @@ def test_a_commit_is_signed_where_the_user_wishes_it(review: Review, trap: Trap)
     assert trap.sprung() == set()
 
 
-def test_what_the_clone_asks_for_is_not_what_git_gets(review: Review) -> None:
+def test_dangerous_settings_of_the_clone_are_not_passed_to_git(review: Review) -> None:
     clone = review.clone()
     for key in ("core.sshCommand", "http.proxy", "commit.gpgSign", "credential.helper"):
         git(clone, "config", key, "true")

@@ -1,4 +1,4 @@
-"""Hostile code under review: nothing of it runs, leads out of the tree, or steers a reader."""
+"""Hostile code under review does not run, leave the tree or control the output."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shown(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return capsys.readouterr().out
 
 
-def test_code_and_its_names_cannot_steer_a_terminal(
+def test_code_and_file_names_cannot_control_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = "\x1b]0;owned\x07\u202e.py"
@@ -43,7 +43,7 @@ def test_code_and_its_names_cannot_steer_a_terminal(
     assert "\\x1b[31m" in out.replace("\n ", "")
 
 
-def test_code_and_its_names_are_inert_in_pages(
+def test_code_and_file_names_are_escaped_in_pages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit(tmp_path, "NVIDIA", base())
@@ -66,7 +66,7 @@ def test_code_and_its_names_are_inert_in_pages(
     assert dead_links(folder) == []
 
 
-def test_no_link_or_pipe_among_the_code_is_opened(
+def test_links_and_pipes_in_the_code_are_not_opened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outside = tmp_path / "outside"
@@ -84,7 +84,7 @@ def test_no_link_or_pipe_among_the_code_is_opened(
 
 
 @pytest.mark.parametrize("name", ["benchmarks", f"benchmarks/{BENCHMARK}"])
-def test_no_link_in_place_of_a_folder_of_code_is_followed(
+def test_a_link_in_place_of_a_code_folder_is_not_followed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     root = submit(tmp_path, "Acme", base())
@@ -104,7 +104,7 @@ def test_no_link_in_place_of_a_folder_of_code_is_followed(
     assert [(file["path"], file["kind"]) for file in others] == [(f"Acme/{name}", "link")]
 
 
-def test_no_program_that_the_tree_names_is_started(
+def test_no_diff_program_or_filter_is_started(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owned = tmp_path / "owned"
@@ -118,7 +118,7 @@ def test_no_program_that_the_tree_names_is_started(
     evil[f"{CODE}/.git/config"] = f'[diff "evil"]\n\ttextconv = {script}\n\tcommand = {script}\n'
     evil[f"{CODE}/--output=owned"] = "a\n"
     root = submit(tmp_path, "Evil", evil)
-    # As where a reviewer works in the tree, with settings for files of their own
+    # The reviewer may work in the tree and have git settings for such files
     monkeypatch.chdir(root / CODE)
     settings = tmp_path / "gitconfig"
     settings.write_text(f'[diff "evil"]\n\ttextconv = {script}\n[core]\n\tpager = {script}\n')
@@ -128,7 +128,7 @@ def test_no_program_that_the_tree_names_is_started(
     assert not owned.exists()
 
 
-def test_lines_that_look_like_those_of_a_diff_are_lines(
+def test_lines_that_look_like_diff_headers_are_shown_as_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = [f"line_{number}" for number in range(30)]
@@ -146,7 +146,7 @@ def test_lines_that_look_like_those_of_a_diff_are_lines(
     assert found == {"a.py": [f"+{line}" for line in forged], "z.py": ["+z"]}
 
 
-def test_a_null_byte_hides_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_null_byte_does_not_hide_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = submit(tmp_path, "Acme", base())
     (root / CODE / "run.sh").write_bytes(b"# \0\ntouch early\n")
     (root / CODE / "late").write_bytes(b"# a\n" * 3000 + b"\0\ntouch late\n")
@@ -158,7 +158,7 @@ def test_a_null_byte_hides_no_program(tmp_path: Path, capsys: pytest.CaptureFixt
     assert late["to_read"] == 3002
 
 
-def test_a_name_that_is_not_text_is_shown(
+def test_a_file_name_that_is_not_utf_8_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = submit(tmp_path, "Acme", base())
@@ -172,7 +172,7 @@ def test_a_name_that_is_not_text_is_shown(
     assert json.loads(out)["cells"][0]["to_read"] == 0
 
 
-def test_long_lines_and_much_code_are_bounded(
+def test_the_size_of_the_shown_code_is_limited(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spaces = " " * 60_000
@@ -184,14 +184,14 @@ def test_long_lines_and_much_code_are_bounded(
     (cell,) = made["cells"]
     held = [line for diff in cell["diffs"] for hunk in diff["hunks"] for line in hunk["lines"]]
     assert sum(map(len, held)) <= 200
-    # What is not shown still counts
+    # Lines that are not shown still count
     assert cell["to_read"] == 34
     assert {each["remark"] for each in cell["diffs"] if not each["hunks"]} == {
         "not shown: the review has too many lines"
     }
 
 
-def test_a_review_of_code_repeats_no_secret(
+def test_a_code_review_does_not_show_secrets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit(tmp_path, "NVIDIA", base())
@@ -209,7 +209,7 @@ KEY = ["-----BEGIN OPENSSH " + "PRIVATE KEY-----", *["b3BlbnNzaC1rZXk"] * 5]
 KEY += ["-----END OPENSSH " + "PRIVATE KEY-----"]
 
 
-def test_a_review_of_code_repeats_no_key_and_no_value_of_a_setting(
+def test_a_code_review_does_not_show_private_keys_or_tokens(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secrets = [f"export TOKEN_{number}=hf_{number:034}Zx9Qw8Er7T" for number in range(40)]
@@ -223,11 +223,11 @@ def test_a_review_of_code_repeats_no_key_and_no_value_of_a_setting(
         assert "b3Blbn" not in out
         assert "Zx9Qw8Er7T" not in out
         assert out.count("+(line hidden: possible secret)") == len(KEY) + len(secrets)
-        # What follows the key is read
+        # The line after the key is shown
         assert "+last" in out
 
 
-def test_a_review_without_names_has_no_code(
+def test_an_anonymous_review_has_no_code_pages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit(tmp_path, "Acme", {f"{CODE}/train.py": "# by Acme\n"})

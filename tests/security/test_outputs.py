@@ -1,4 +1,4 @@
-"""What podium writes: pages that obey nobody, and no path but those that the caller wrote."""
+"""Outputs have no active content, and no paths except those that the caller gave."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Submission:
-    """A submission in which much is wrong, under names that would be markup."""
+    """A submission with many errors and with markup in its names."""
     made = usual(tmp_path)
     folder = made.root / "results/ex_n8/llama31_405b"
     (folder / "result_1.txt").write_text("garbage\n")
@@ -61,7 +61,7 @@ ACTIVE = {"img", "svg", "iframe", "object", "embed", "a", "link", "base", "form"
 
 
 @pytest.mark.parametrize("command", ["check", "score"])
-def test_a_page_holds_nothing_active_and_a_strict_policy(command: str, tree: Submission) -> None:
+def test_a_page_has_a_strict_policy_and_no_active_content(command: str, tree: Submission) -> None:
     done = podium(command, tree.root, "--round", "5.1", "--format", "html")
     assert done.exit_code == Exit.FOUND, done.stderr
     seen = Tags(done.stdout)
@@ -71,14 +71,14 @@ def test_a_page_holds_nothing_active_and_a_strict_policy(command: str, tree: Sub
     assert seen.policy == page_policy(*styles, *scripts)
     assert "unsafe" not in seen.policy
     assert "default-src 'none'" in seen.policy
-    # The filter is a form that sends nothing: there is no `action`, and the policy forbids one
+    # The filter is a form that sends nothing: it has no `action`, and the policy forbids an action
     assert seen.tags & ACTIVE <= ({"form"} if command == "check" else set())
     assert not {each for each in seen.attributes if each.startswith("on")}
     assert not seen.attributes & {"src", "href", "action", "srcdoc", "style", "formaction"}
 
 
 @pytest.mark.parametrize("command", ["check", "score"])
-def test_a_browser_runs_nothing_of_a_hostile_submission(
+def test_a_browser_runs_no_script_of_a_hostile_submission(
     command: str, tree: Submission, tmp_path: Path
 ) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -98,11 +98,11 @@ def test_a_browser_runs_nothing_of_a_hostile_submission(
     assert "<img" not in done.stdout
 
 
-def test_a_plot_is_a_picture_and_nothing_else(tmp_path: Path) -> None:
+def test_a_plot_has_no_active_content(tmp_path: Path) -> None:
     pairs = [(256.0, 3.0), (512.0, 4.0)]
     file = tmp_path / "plot.svg"
     write_plot([Curve(pairs, pairs, pairs, pairs, unit=HOSTILE, title=HOSTILE)], file)
-    # What expands is refused by other readers; the one declaration names the format alone
+    # Other readers refuse entities; the only declaration names the format
     text = file.read_text(encoding="utf-8")
     assert "<!ENTITY" not in text
     root = ET.fromstring(text)
@@ -121,10 +121,10 @@ def test_a_plot_is_a_picture_and_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("command", ["check", "score"])
-def test_a_report_names_no_folder_but_as_the_caller_did(
+def test_a_report_does_not_name_the_folder_above_the_given_path(
     command: str, form: str, tree: Submission, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SARIF alone has a field for it: the folder that its paths are relative to."""
+    """The only exception is the SARIF field with the folder that its paths are relative to."""
     monkeypatch.chdir(tree.root.parent)
     done = podium(command, tree.root.name, "--round", "5.1", "--format", form)
     if done.exit_code == Exit.USAGE:
@@ -140,7 +140,7 @@ def test_a_report_names_no_folder_but_as_the_caller_did(
 
 
 @pytest.mark.parametrize("form", ["json", "sarif"])
-def test_places_are_relative_though_the_call_was_not(form: str, tree: Submission) -> None:
+def test_paths_are_relative_after_a_call_with_an_absolute_path(form: str, tree: Submission) -> None:
     words = ("--round", "5.1", "--relative-to", tree.root, "--format", form)
     done = podium("check", tree.root, *words)
     document = json.loads(done.stdout)
@@ -155,10 +155,10 @@ def test_places_are_relative_though_the_call_was_not(form: str, tree: Submission
     assert not [path for path in paths if path.startswith(("/", "file:", ".."))]
 
 
-def test_what_is_handed_on_names_no_folder_of_the_machine(
+def test_a_packed_tree_and_its_receipt_name_no_folder_of_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The packed tree, its receipt and its page go to others."""
+    """Other people receive the packed tree, its receipt and its summary page."""
     loose = Loose(tmp_path / "acme")
     monkeypatch.chdir(loose.work)
     assert loose.pack("--receipt-in-tree") == Exit.CLEAN

@@ -1,4 +1,4 @@
-"""A shared machine: what podium makes on its way is for its user alone, whatever the umask."""
+"""On a shared machine, temporary files are private for every umask."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.system_calls import Call, Listener, watched
 
 
 class Modes(Listener):
-    """Of each file and folder made: who else can get at it while it is not yet in its place."""
+    """Record files and folders that other users can access when they are created."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.made = root, 0
@@ -52,12 +52,12 @@ def loose(tmp_path: Path) -> Loose:
     return Loose(tmp_path / "acme")
 
 
-def test_what_is_on_its_way_is_for_its_user_alone(loose: Loose, umask: int) -> None:
-    """In the end it is as open as the umask has it: who may read results is the user's choice."""
+def test_temporary_files_are_private_to_the_user(loose: Loose, umask: int) -> None:
+    """The modes of the final files follow the umask: their readers are the user's choice."""
     place = loose.place.parent.resolve()
     phrase = ("--passphrase-file", place / "pass.txt")
     modes = Modes(place)
-    # The folder for trees is the user's own
+    # The user, not podium, creates the folder for packed trees
     loose.packed.parent.mkdir()
     with watched(place, modes):
         assert loose.pack() == Exit.CLEAN
@@ -76,7 +76,7 @@ def test_what_is_on_its_way_is_for_its_user_alone(loose: Loose, umask: int) -> N
     assert stat.S_IMODE(report.stat().st_mode) == 0o666 & ~umask
 
 
-def test_what_the_umask_forbids_stays_forbidden(loose: Loose) -> None:
+def test_packed_files_respect_a_strict_umask(loose: Loose) -> None:
     before = os.umask(0o077)
     try:
         assert loose.pack() == Exit.CLEAN
@@ -117,7 +117,7 @@ def keeper(place: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("words", [(), ("named",)])
-def test_standard_input_is_kept_privately_and_goes_with_the_process(
+def test_the_copy_of_standard_input_is_private_and_removed_at_the_end(
     words: tuple[str, ...], umask: int, tmp_path: Path
 ) -> None:
     with keeper(tmp_path, *words) as process:
@@ -139,12 +139,12 @@ def test_a_kill_leaves_no_copy_of_standard_input(
         process.stdin.flush()
         assert process.stderr.readline() == b"0o600\n"
         process.send_signal(how)
-    # Where the file has a name another process removes it
+    # Another process removes the file if it has a name
     assert until(lambda: [*tmp_path.iterdir()] == [])
 
 
 @pytest.mark.long
-def test_a_kill_leaves_no_file_of_an_encrypted_archive(tmp_path: Path) -> None:
+def test_a_kill_leaves_no_unpacked_file_of_an_encrypted_archive(tmp_path: Path) -> None:
     pytest.importorskip("pyrage")
     tree, archive, room = tmp_path / "tree", tmp_path / "a.tar.age", tmp_path / "room"
     for path in (tree, room):
@@ -171,8 +171,8 @@ def test_a_kill_leaves_no_file_of_an_encrypted_archive(tmp_path: Path) -> None:
     assert until(lambda: [*room.iterdir()] == [])
 
 
-def test_no_name_of_a_staging_folder_can_be_guessed(loose: Loose) -> None:
-    """What somebody puts under a name that podium is about to take is not written through."""
+def test_names_of_staging_folders_are_random(loose: Loose) -> None:
+    """Otherwise, another user could place a link at the next name."""
     names = []
 
     class Names(Listener):
@@ -190,7 +190,7 @@ def test_no_name_of_a_staging_folder_can_be_guessed(loose: Loose) -> None:
 
 
 @pytest.mark.parametrize("made", ["file", "link"])
-def test_a_link_in_the_place_of_an_output_is_replaced_and_not_followed(
+def test_a_link_at_the_path_of_an_output_is_replaced_and_not_followed(
     made: str, loose: Loose, tmp_path: Path
 ) -> None:
     assert loose.pack() == Exit.CLEAN
@@ -202,7 +202,7 @@ def test_a_link_in_the_place_of_an_output_is_replaced_and_not_followed(
     assert archive.is_file()
 
 
-def test_an_answer_of_a_program_is_in_no_file_with_a_name(tmp_path: Path) -> None:
+def test_the_output_of_a_program_is_not_kept_in_a_named_file(tmp_path: Path) -> None:
     before = os.environ.get("TMPDIR")
     os.environ["TMPDIR"] = str(tmp_path)
     try:

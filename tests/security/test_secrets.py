@@ -1,4 +1,4 @@
-"""Passphrases and keys: in no output, no argument of any process, and no file but the archive."""
+"""Passphrases and keys are not in outputs, process arguments or readable files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _hook(event: str, words: object) -> None:
 
 @pytest.fixture
 def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What is started during a test; a hook cannot be taken away, only told to be silent."""
+    """Processes that are started during a test. An audit hook cannot be removed, only muted."""
     if not _listening:
         sys.addaudithook(_hook)
     _started.clear()
@@ -47,13 +47,13 @@ def tree(tmp_path: Path) -> Path:
 
 
 def age() -> tuple[str, str]:
-    """A secret key and its public one."""
+    """Return a secret key and its public key."""
     identity = pytest.importorskip("pyrage").x25519.Identity.generate()
     return str(identity), str(identity.to_public())
 
 
 @pytest.mark.parametrize("ending", ["tar.zst.age", "tar.zst.enc"])
-def test_no_passphrase_is_told_written_or_given_to_a_program(
+def test_a_passphrase_is_not_printed_written_or_passed_to_a_program(
     ending: str, tree: Path, starts: list[str]
 ) -> None:
     place = tree.parent
@@ -76,7 +76,7 @@ def test_no_passphrase_is_told_written_or_given_to_a_program(
                 assert "is not authenticated" not in done.stderr
     finally:
         os.chdir(here)
-    # Unpacking starts one program, which removes its files if it is killed
+    # Unpacking starts one program, which removes the files if podium is killed
     assert not [each for each in starts if PHRASE in each]
     written = [path for path in place.rglob("*") if path.is_file() and path.name not in KNOWN]
     assert archive in written
@@ -86,7 +86,7 @@ def test_no_passphrase_is_told_written_or_given_to_a_program(
 KNOWN = ("pass.txt", "wrong.txt")
 
 
-def test_no_recipient_and_no_identity_is_told_written_or_given_to_a_program(
+def test_age_keys_are_not_printed_written_or_passed_to_a_program(
     tree: Path, starts: list[str]
 ) -> None:
     (secret, public), (other, _), place = age(), age(), tree.parent
@@ -112,7 +112,7 @@ def test_no_recipient_and_no_identity_is_told_written_or_given_to_a_program(
 
 
 @pytest.mark.parametrize("lines", ["{}", "  {}\n", "-----BEGIN OPENSSH PRIVATE KEY-----\n{}"])
-def test_a_secret_key_given_for_a_public_one_is_not_repeated(lines: str, tree: Path) -> None:
+def test_a_secret_key_given_as_a_recipient_is_not_printed(lines: str, tree: Path) -> None:
     secret, _ = age()
     given = lines.format(secret)
     done = podium("bundle", tree, tree.parent / "a.tar.age", "--recipient", given)
@@ -121,8 +121,8 @@ def test_a_secret_key_given_for_a_public_one_is_not_repeated(lines: str, tree: P
     assert secret[15:40] not in done.output
 
 
-def test_no_option_takes_a_secret_itself() -> None:
-    """What is an argument is seen by every user of the machine, and kept by shells."""
+def test_options_for_secrets_accept_files_only() -> None:
+    """Every user of the machine can see arguments, and shells save them."""
     for name in ("bundle", "unpack", "pack"):
         done = podium(name, "--help", columns=200)
         options = [line for line in done.stdout.splitlines() if line.lstrip().startswith("--")]
@@ -132,10 +132,10 @@ def test_no_option_takes_a_secret_itself() -> None:
 
 
 @pytest.mark.parametrize(("cipher", "ending"), OPENSSL)
-def test_a_format_without_authentication_is_told_of_loudly(
+def test_an_archive_without_authentication_is_reported_even_with_quiet(
     cipher: str, ending: str, tree: Path
 ) -> None:
-    """When it is written, and when it is unpacked with nothing that came by another way."""
+    """The warning is printed by `bundle`, and by `unpack` without a known hash."""
     place = tree.parent
     archive, phrase = place / f"a.{ending}", ("--passphrase-file", place / "pass.txt")
     made = podium("bundle", tree, archive, "--cipher", cipher, *phrase, "--quiet")
@@ -149,7 +149,7 @@ def test_a_format_without_authentication_is_told_of_loudly(
     assert "is not authenticated" not in known.stderr
 
 
-def test_a_plain_archive_needs_no_such_warning(tree: Path) -> None:
+def test_unpacking_a_plain_archive_prints_no_warning(tree: Path) -> None:
     place = tree.parent
     bundle(tree, place / "b.tar")
     done = podium("unpack", place / "b.tar", "-o", place / "1")
@@ -157,8 +157,8 @@ def test_a_plain_archive_needs_no_such_warning(tree: Path) -> None:
 
 
 @pytest.mark.long
-def test_what_is_changed_without_the_passphrase_is_refused_by_age_alone(tree: Path) -> None:
-    """The hashes beside an archive can be made anew by whoever changes it."""
+def test_age_refuses_an_archive_that_was_changed_without_the_passphrase(tree: Path) -> None:
+    """An attacker who changes an archive can also replace the files with its hashes."""
     place = tree.parent
     pytest.importorskip("pyrage")
     archive = place / "a.tar.age"

@@ -1,4 +1,4 @@
-"""A hostile submission: nothing in it is run, started, imported or followed."""
+"""Code in a hostile submission is not run or imported, and its links are not followed."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> HostileTree:
 
 @pytest.mark.parametrize("words", CALLS, ids=lambda words: " ".join(words))
 def test_no_code_of_a_submission_is_run(words: tuple[str, ...], tree: HostileTree) -> None:
-    """The call is made from within it."""
+    """The command is called in the folder of the submission."""
     done = tree.call(*words, within=tree.root)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert tree.sprung() == []
 
 
-def test_what_a_submission_could_have_run_is_noted(tmp_path: Path) -> None:
-    """So that the tests above can fail: by an import, and by a program that is started."""
+def test_code_that_is_run_or_imported_is_noted(tmp_path: Path) -> None:
+    """This proves that the test above can fail: for an import and for a started program."""
     tree = HostileTree(tmp_path)
     starter = tree.home / "starter.py"
     lines = f"import subprocess\nsys.path.insert(0, {str(tree.root)!r})\nimport podium_plugin\n"
@@ -68,8 +68,8 @@ def test_what_a_submission_could_have_run_is_noted(tmp_path: Path) -> None:
         assert each in noted
 
 
-def test_no_plug_in_is_loaded_from_a_folder(tree: HostileTree) -> None:
-    """What looks like an installed package is none in a submission: only Python's path counts."""
+def test_no_plug_in_is_loaded_from_a_submission(tree: HostileTree) -> None:
+    """Package metadata in a submission is ignored: plug-ins come from Python's path."""
     groups = ("podium.rules", "podium.formats", "podium.probes", "podium.trainers")
     lines = [line for group in groups for line in (f"[{group}]", "evil = evil_plugin")]
     mark = f"open({str(tree.notes)!r}, 'a').write('plug-in')\n"
@@ -85,8 +85,8 @@ def test_no_plug_in_is_loaded_from_a_folder(tree: HostileTree) -> None:
     assert tree.sprung() == []
 
 
-def test_torch_is_not_taken_from_the_folder_one_stands_in(tree: HostileTree) -> None:
-    """`system init` starts programs of the machine: by the path, and never those of a folder."""
+def test_system_init_runs_nothing_from_the_current_folder(tree: HostileTree) -> None:
+    """`system init` starts only programs on the path, not those of the current folder."""
     done = tree.call("system", "init", tree.place / "new.json", *ROUND, within=tree.root)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     noted = tree.sprung()
@@ -94,10 +94,10 @@ def test_torch_is_not_taken_from_the_folder_one_stands_in(tree: HostileTree) -> 
     assert not [line for line in noted if line.startswith(("ran ", "code of", "import"))]
 
 
-def test_a_process_that_is_not_forked_imports_nothing_from_the_folder(
+def test_a_spawned_process_imports_nothing_from_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on macOS and Windows: there, each process of a check is a new Python."""
+    """On macOS and Windows, every process of a check is a new Python."""
     mark = tmp_path / "mark"
     (tmp_path / "multiprocessing.py").write_text(f"open({str(mark)!r}, 'w')\n")
     monkeypatch.chdir(tmp_path)
@@ -111,7 +111,7 @@ def test_a_process_that_is_not_forked_imports_nothing_from_the_folder(
     assert (process.exitcode, mark.exists()) == (0, False)
 
 
-def test_packing_runs_no_code_and_takes_no_link_out(tmp_path: Path) -> None:
+def test_packing_runs_no_code_and_follows_no_link_out_of_the_source(tmp_path: Path) -> None:
     loose = Loose(tmp_path / "acme")
     secret = tmp_path / "secret.txt"
     secret.write_text("not for anybody\n")
@@ -127,7 +127,7 @@ def test_packing_runs_no_code_and_takes_no_link_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["systems", RESULT, "benchmarks", "."])
 @pytest.mark.parametrize("command", ["check", "doctor", "fix", "score"])
 def test_no_link_is_followed_out_of_a_submission(command: str, place: str, tmp_path: Path) -> None:
-    """What lies behind it is neither told nor opened."""
+    """The targets of such links are neither printed nor read."""
     tree, outside = HostileTree(tmp_path), tmp_path / "outside"
     outside.mkdir()
     canary = "gl1mpse-of-the-outside"
@@ -148,7 +148,7 @@ def test_no_link_is_followed_out_of_a_submission(command: str, place: str, tmp_p
     assert {path: path.stat().st_atime_ns for path in before} == before
 
 
-def test_what_a_tree_waives_for_itself_is_seen_and_can_be_left_out(tmp_path: Path) -> None:
+def test_waivers_in_a_tree_are_reported_and_can_be_disabled(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     for number in (1, 2):
         tree.log(number, lambda log: log.drop("seed"))

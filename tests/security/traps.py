@@ -1,4 +1,4 @@
-"""A program that a clone names wherever one can be named, and that notes each start."""
+"""A program that a clone configures at every possible place, and that notes each start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Beta/** filter=half diff=odd merge=odd
 
 @dataclass
 class Trap:
-    """A program that notes each start, and under which name it was set."""
+    """A program that notes each start with the name of the key that configured it."""
 
     place: Path
 
@@ -46,15 +46,15 @@ class Trap:
         self.program.chmod(0o755)
 
     def named(self, name: str) -> str:
-        """The command of a configuration; what git adds to it comes after the name."""
+        """Return the command for a key. Git appends its arguments after the name."""
         return f"{self.program} {shlex.quote(name)}"
 
     def sprung(self) -> set[str]:
-        """Under which names it has been started."""
+        """Return the names under which the program was started."""
         return set(self.notes.read_text().split("\n")) - {""} if self.notes.exists() else set()
 
     def put(self, clone: Path) -> None:
-        """Set it wherever a clone can name a program."""
+        """Configure the program at every place where a clone can name a program."""
         for name in PROGRAMS:
             git(clone, "config", "--local", name, self.named(name))
         settings = {"hook.odd.event": "pre-commit", "filter.odd.required": "true"}

@@ -1,4 +1,4 @@
-"""The command itself: its help, what it loads to show it, and how it ends."""
+"""The command itself: its help, the modules that the help loads, and its exit statuses."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ def _below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
 
 
 def _tree(name: str) -> Any:
-    """One top-level command with all its options, as click has it."""
+    """A top-level command with all its options, as a click object."""
     whole: Any = typer.main.get_command(load_commands([name]))
     return whole.commands[name]
 
 
 EVERY = dict(each for name in COMMANDS for each in _below(_tree(name), (name,)))
-"""Every command and sub-command, by the words that call it."""
+"""Every command and subcommand, by the words that call it."""
 
 every = pytest.mark.parametrize("words", EVERY, ids=" ".join)
 wide = pytest.mark.parametrize("columns", [80, 100, 120])
 
 
 def words_of(text: str) -> str:
-    """A text without its line ends and margins."""
+    """A text without line ends and margins."""
     return " ".join(text.split())
 
 
-# --- what the help lists ---
+# --- the list of commands ---
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_listed_with_the_first_line_of_its_own_help(name: str) -> None:
+def test_a_command_is_listed_with_the_first_line_of_its_help(name: str) -> None:
     home, _, member = COMMANDS[name].path.partition(":")
     command = getattr(import_module(f"podium.compliance.cli.{home}"), member)
     text = command.info.help if isinstance(command, typer.Typer) else inspect.getdoc(command)
@@ -81,7 +81,7 @@ def test_the_help_lists_every_command_in_its_panel(arguments: list[str], columns
 
 @wide
 @every
-def test_help_fits_the_terminal_and_cuts_nothing(words: tuple[str, ...], columns: int) -> None:
+def test_help_fits_the_terminal_without_truncation(words: tuple[str, ...], columns: int) -> None:
     done = podium(*words, "--help", columns=columns)
     assert (done.exit_code, done.stderr) == (0, "")
     assert "…" not in done.stdout
@@ -97,19 +97,21 @@ def examples_of(words: tuple[str, ...], columns: int = 80) -> list[str]:
 
 
 CALLABLE = [words for words, command in EVERY.items() if not hasattr(command, "commands")]
-"""Commands that do something themselves; the others only hold commands."""
+"""Commands with an action; the other commands only group subcommands."""
 
 
 @wide
 @pytest.mark.parametrize("words", CALLABLE, ids=" ".join)
-def test_every_example_has_a_line_and_can_be_parsed(words: tuple[str, ...], columns: int) -> None:
+def test_every_example_fits_one_line_and_can_be_parsed(
+    words: tuple[str, ...], columns: int
+) -> None:
     found = examples_of(words, columns)
     assert found
     for example in found:
         call = shlex.split(example.partition(" > ")[0])
         start = call.index("podium")
         assert tuple(call[start + 1 :][: len(words)]) == words, example
-        # Parsing converts every value, and raises where an option or an argument does not exist.
+        # Parsing converts every value, and raises if an option or an argument does not exist.
         EVERY[words].make_context("podium", call[start + 1 + len(words) :])
 
 
@@ -125,7 +127,7 @@ def test_the_help_imports_no_command() -> None:
     assert commands == loaded
 
 
-# --- how it ends ---
+# --- exit statuses ---
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_the_help_imports_no_command() -> None:
         (typer.BadParameter("wrong"), Exit.USAGE, "Error: Invalid value: wrong"),
     ],
 )
-def test_an_end_has_its_status_and_one_line(
+def test_an_exception_has_its_status_and_is_printed_in_one_line(
     error: BaseException, status: Exit, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> None:
@@ -151,7 +153,7 @@ def test_an_end_has_its_status_and_one_line(
 
 
 @pytest.mark.parametrize("words", [("check", str(ROOT)), ("rules", "list"), ("--version",)])
-def test_a_working_directory_that_is_gone_is_one_line(
+def test_a_deleted_working_directory_is_reported_in_one_line(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     gone = tmp_path / "gone"
@@ -169,7 +171,9 @@ def test_a_working_directory_that_is_gone_is_one_line(
     assert done.stderr == says
 
 
-def test_an_interrupt_that_an_exception_hides_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_during_an_interrupt_is_reported_as_the_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fail() -> None:
         try:
             raise KeyboardInterrupt
@@ -182,7 +186,7 @@ def test_an_interrupt_that_an_exception_hides_is_one(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("arguments", [["no-such"], ["check"], ["check", "--no-such"]])
-def test_bad_arguments_are_named(arguments: list[str]) -> None:
+def test_invalid_arguments_are_a_usage_error(arguments: list[str]) -> None:
     done = podium(*arguments)
     assert done.exit_code == Exit.USAGE
     assert "Error: " in done.stderr

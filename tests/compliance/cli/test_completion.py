@@ -1,4 +1,4 @@
-"""Completion by the shell, and the manual page: both say what the help says."""
+"""Shell completion and the manual page: both agree with the help."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ COMMANDS = [name for commands in PANELS.values() for name in commands]
 
 
 def words(*line: str) -> list[str]:
-    """What may stand in the place of the last word."""
+    """The completions of the last word."""
     done = podium("--complete", *line)
     assert (done.exit_code, done.stderr) == (Exit.CLEAN, "")
     return [each.partition("\t")[0] for each in done.stdout.splitlines()]
 
 
-# --- what is offered ---
+# --- completions ---
 
 
-def test_commands_are_offered_with_what_they_do() -> None:
+def test_commands_are_completed_with_their_descriptions() -> None:
     assert words("") == COMMANDS
     assert words("--complete") == []
     done = podium("--complete", "sco")
@@ -41,14 +41,14 @@ def test_commands_are_offered_with_what_they_do() -> None:
     assert max(map(len, podium("--complete", "").stdout.splitlines())) < 80
 
 
-def test_commands_in_commands_are_offered() -> None:
+def test_subcommands_are_completed() -> None:
     assert words("rcp", "") == ["check", "plan", "show", "lint", "make", "curves"]
     assert words("rcp", "p") == ["plan"]
     assert words("man", "") == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_is_offered(name: str) -> None:
+def test_every_option_is_completed(name: str) -> None:
     command = typer.main.get_command(load_commands([name])).commands[name]  # type: ignore[attr-defined]
     line = (name,)
     if hasattr(command, "commands"):
@@ -59,13 +59,13 @@ def test_every_option_is_offered(name: str) -> None:
     assert wanted | {"--help"} <= {*words(*line, "-")}
 
 
-def test_options_are_completed_and_not_after_two_hyphens() -> None:
+def test_options_are_completed_only_before_two_hyphens() -> None:
     assert words("check", "--rel") == ["--relative-to"]
     assert words("check", "x", "--round", "5.1", "--waiv") == ["--waivers"]
     assert words("check", "--", "--rel") == []
 
 
-def test_an_option_that_takes_no_value_leaves_the_next_word_alone() -> None:
+def test_a_flag_does_not_change_the_completion_of_the_next_word() -> None:
     assert words("rules", "list", "--all", "llama31_") == words("rules", "list", "llama31_")
     assert words("rules", "list", "--all", "llama31_") != []
 
@@ -73,13 +73,13 @@ def test_an_option_that_takes_no_value_leaves_the_next_word_alone() -> None:
 NEWEST = [*rounds_of("training")][-1]
 
 
-def test_words_that_an_option_takes_are_offered() -> None:
+def test_values_of_an_option_are_completed() -> None:
     assert words("preflight", "--division", "") == ["closed", "open"]
     assert words("check", "--format", "j") == ["json", "junit"]
     assert words("check", "--usage=") == ["--usage=training", "--usage=hpc"]
 
 
-def test_rounds_are_offered_newest_first() -> None:
+def test_rounds_are_completed_with_the_newest_first() -> None:
     hpc, training = ([*reversed([*rounds_of(usage)])] for usage in ("hpc", "training"))
     assert words("check", "--round", "") == training + hpc
     assert words("check", "--usage", "hpc", "--round", "") == hpc
@@ -87,23 +87,23 @@ def test_rounds_are_offered_newest_first() -> None:
     assert words("rules", "diff", "5.0", "6.0", "") == []
 
 
-def test_benchmarks_are_those_of_the_round() -> None:
+def test_benchmarks_of_the_round_are_completed() -> None:
     assert words("rules", "show", "") == [*find_round("training", NEWEST).benchmarks]
     assert words("rules", "show", "--round", "0.6", "m") == [
         name for name in find_round("training", "0.6").benchmarks if name.startswith("m")
     ]
     hpc = [*find_round("hpc", "3.0").benchmarks]
     assert words("rules", "show", "--usage=hpc", "--round=3.0", "") == hpc
-    # What is still being typed, or wrong, must not end the call
+    # An incomplete or invalid value must not end the call
     assert words("rules", "show", "--round", "9.9", "llama31_8") == ["llama31_8b"]
 
 
-def test_trainers_are_those_that_can_be_run() -> None:
+def test_trainers_of_reference_runs_are_completed() -> None:
     assert words("run", "") == [*names()]
     assert words("run", "--runs", "2", "mini") == ["minigo"]
 
 
-def test_rules_are_offered_and_families_of_them() -> None:
+def test_rules_and_rule_families_are_completed() -> None:
     assert words("rules", "explain", "closed.llama31_8b.opt_adamw_beta_2") == [
         "closed.llama31_8b.opt_adamw_beta_2"
     ]
@@ -112,12 +112,12 @@ def test_rules_are_offered_and_families_of_them() -> None:
     assert words("rules", "explain", "--round", "1.1", "closed.minigo") != []
 
 
-def test_a_glob_is_completed_behind_a_comma() -> None:
+def test_a_glob_is_completed_after_a_comma() -> None:
     assert "log.*,common.run_stop" in words("check", "--ignore", "log.*,common.run_")
 
 
 @pytest.mark.parametrize("line", [("--select", "=", "log.n"), ("--select=log.n",)])
-def test_bash_cuts_words_at_an_equals_sign(line: tuple[str, ...]) -> None:
+def test_words_that_bash_splits_at_an_equals_sign_are_completed(line: tuple[str, ...]) -> None:
     whole = [f"--select={each}" for each in words("check", "--select", "log.n")]
     assert len(whole) > 1
     assert words("check", *line) == [
@@ -125,11 +125,11 @@ def test_bash_cuts_words_at_an_equals_sign(line: tuple[str, ...]) -> None:
     ]
 
 
-def test_files_are_left_to_the_shell() -> None:
+def test_file_names_are_left_to_the_shell() -> None:
     assert words("check", "") == words("check", "--output", "") == words("check", "a", "b") == []
 
 
-# --- the scripts ---
+# --- completion scripts ---
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -150,7 +150,7 @@ def test_a_script_is_printed_and_installed(
         assert f"completion for {shell} written to {file}" in done.stdout
 
 
-def test_a_folder_that_cannot_be_made_is_told_of(
+def test_a_folder_that_cannot_be_created_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -162,7 +162,7 @@ def test_a_folder_that_cannot_be_made_is_told_of(
 
 @pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])
 @pytest.mark.parametrize("given", [["tcsh"], ["bash", "zsh"], []])
-def test_a_shell_that_is_not_known_is_refused(
+def test_an_unknown_shell_is_refused(
     option: str, given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SHELL", raising=False)
@@ -173,7 +173,7 @@ def test_a_shell_that_is_not_known_is_refused(
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A PATH on which `podium` is the command."""
+    """A PATH with the command `podium`."""
     script = tmp_path / "podium"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m podium "$@"\n')
     script.chmod(0o755)
@@ -181,12 +181,12 @@ def path(tmp_path: Path) -> str:
 
 
 def in_shell(shell: str, script: str, path: str, folder: Path) -> list[str]:
-    """What a script prints in a shell that has read the completion."""
+    """The output of a script in a shell with the completion loaded."""
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not here")
     quiet = {"zsh": ["-f"], "fish": ["--no-config"]}.get(shell, ["--norc"])
-    # Defined by zsh's system of completion, which only a terminal starts
+    # zsh's completion system defines it, and only a terminal starts that system
     begin = "compdef() { : }" if shell == "zsh" else ""
     text = f"{begin}\n{SHELLS[shell].script}\n{script}"
     env = {**os.environ, "PATH": path, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
@@ -245,7 +245,7 @@ def test_zsh_completes(path: str, tmp_path: Path) -> None:
 PAGE = ROOT / "docs" / "podium.1"
 
 
-def test_the_page_in_the_repository_is_that_of_the_command() -> None:
+def test_the_page_in_the_repository_is_current() -> None:
     assert PAGE.read_text() == podium("man").stdout, "run: make docs"
 
 
@@ -269,7 +269,7 @@ def test_the_page_has_every_command_and_option() -> None:
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not here")
-def test_the_page_is_sound_for_man() -> None:
+def test_groff_renders_the_page_without_warnings() -> None:
     done = subprocess.run(
         ["groff", "-man", "-Tascii", "-ww", "-rLL=80n"],
         input=podium("man").stdout,
@@ -281,6 +281,6 @@ def test_the_page_is_sound_for_man() -> None:
     assert "podium check result_0.txt --round 5.1" in done.stdout
 
 
-def test_what_makes_packages_is_not_in_the_help() -> None:
+def test_the_man_command_is_hidden_in_the_help() -> None:
     assert not re.search(r"^  man\b", podium("--help").stdout, re.MULTILINE)
     assert podium("man", "--help").exit_code == Exit.CLEAN

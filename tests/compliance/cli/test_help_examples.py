@@ -1,4 +1,4 @@
-"""The examples in every `--help`, carried out with podium's core alone."""
+"""The examples in every `--help`, run without any extra of podium."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NEEDS = {
     "podium bundle Acme Acme.tar.gz.enc": "cryptography",
     "podium unpack Acme.tar.zst.age": "pyrage",
 }
-"""The beginning of examples that need an extra: they end in one line that names the library."""
+"""The beginnings of examples that need an extra: they end with a line that names the library."""
 
 DATASET = "needs a published dataset; tests/reference_runs/preparing has small ones"
 STORE = "needs a store of published rounds; tests/compliance/tools/store builds some"
@@ -75,7 +75,7 @@ NOT_RUN = {
     "torchrun": "starts ranks by PyTorch; tests/reference_runs/engine starts some",
     "srun": "needs a cluster",
 }
-"""The beginning of examples that cannot be carried out here, with the reason."""
+"""The beginnings of examples that cannot be run here, with the reason."""
 
 BEFORE = {
     "podium init": ("Acme",),
@@ -89,14 +89,14 @@ BEFORE = {
         for hashed in ("", ".sha1", ".sha256")
     ),
 }
-"""What is not there yet when an example is called."""
+"""The files that must not exist before an example is run."""
 
 SYSINFO = {"host_memory_capacity": "384 GB", "cooling": "Air"}
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that examples are called in, with the files that they speak of."""
+    """The working directory of the examples, with the files that they name."""
     work = Loose(tmp_path_factory.mktemp("world")).work
     assert podium("pack", work, "--bundle", work / "Acme.tar.zst").exit_code == Exit.CLEAN
     rounds(work)
@@ -119,7 +119,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rounds(work: Path) -> None:
-    """Whole rounds, and a clone of one next to the folder."""
+    """Write whole rounds, and a clone of a round next to the folder."""
     for round_ in ("5.0", "5.1"):
         good(work / f"training_results_v{round_}", "training", round_, "llama31_405b")
     tree = work / "training_results_v5.1"
@@ -137,7 +137,7 @@ def rounds(work: Path) -> None:
 
 
 def logs(work: Path) -> None:
-    """Logs of single runs, of results, and of reference runs."""
+    """Write logs of single runs, of results, and of reference runs."""
     log = build("training", "5.1", "closed", "llama31_8b")
     log.write(work / "result_0.txt")
     (work / "result_0.txt.gz").write_bytes(gzip.compress(log.bytes()))
@@ -172,16 +172,16 @@ def carried_out(example: str, folder: Path, core: tuple[Session, Path]) -> Answe
 
 
 def of(example: str, table: Mapping[str, T], usual: T) -> T:
-    """The entry of a table for an example, by how it begins."""
+    """The entry of a table for the beginning of an example."""
     return next((each for begun, each in table.items() if example.startswith(begun)), usual)
 
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if not of(each, NOT_RUN, "")])
-def test_an_example_does_its_work(
+def test_an_example_runs_or_names_the_missing_library(
     example: str, world: Path, core: tuple[Session, Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "world" / world.name
-    # podium replaces files and writes into none, so that the copies may be links
+    # podium replaces files and never writes into them, so the copies may be links
     shutil.copytree(world.parent, folder.parent, symlinks=True, copy_function=os.link)
     for name in of(example, BEFORE, ()):
         path = folder / name
@@ -191,10 +191,10 @@ def test_an_example_does_its_work(
         assert answer.status == 2, answer.text
         assert re.search(rf"\b{library}\b.*: pip install ", answer.text.replace("\n", " "))
         return
-    # A verdict may be bad; that a command is not understood, or finds no files, may not be
+    # Findings are accepted; a usage error is not
     assert answer.status in (0, 1), answer.text
 
 
 @pytest.mark.parametrize("begun", [*NEEDS, *NOT_RUN, *BEFORE])
-def test_an_exception_is_of_an_example(begun: str) -> None:
+def test_every_exception_matches_an_example(begun: str) -> None:
     assert any(example.startswith(begun) for example in EXAMPLES)

@@ -21,7 +21,7 @@ from tests.thorough import usually
 SCRIPT = (
     "import sys; sys.argv[0] = '/bin/podium'; from podium.compliance.cli.entry import main; main()"
 )
-"""What the console script of an installed podium does."""
+"""The code of the console script of an installed podium."""
 
 CALLS = {
     "module": [sys.executable, "-m", "podium"],
@@ -30,13 +30,13 @@ CALLS = {
 
 
 def taken_over(process: subprocess.Popen[str]) -> bool:
-    """Whether Python has begun: before it has a handler, the kernel ends the process by itself."""
+    """Whether Python handles SIGINT; before that, the kernel ends the process."""
     caught = Path(f"/proc/{process.pid}/status").read_text().partition("SigCgt:")[2].split()[0]
     return bool(int(caught, 16) >> (signal.SIGINT - 1) & 1)
 
 
 def interrupted(words: list[str], after: float) -> tuple[int, str]:
-    """Call, interrupt so many seconds after podium's first line, and tell status and errors."""
+    """Interrupt a call some seconds after Python starts; return the status and standard error."""
     with subprocess.Popen(
         words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -49,7 +49,7 @@ def interrupted(words: list[str], after: float) -> tuple[int, str]:
 
 
 def moments(words: list[str], count: int) -> Iterator[float]:
-    """Moments from the start of a call to its end."""
+    """Moments from the start to the end of a call."""
     begun = time.monotonic()
     subprocess.run(words, cwd=ROOT, capture_output=True, check=False)
     whole = time.monotonic() - begun
@@ -60,14 +60,14 @@ def check_moments(words: list[str], count: int) -> None:
     done = []
     for after in moments(words, count):
         status, err = interrupted(words, after)
-        # Not podium's: Python's start, before podium's first line; and an interrupt in a callback
-        # that Python calls at the end of an import, where Python reports it and continues
+        # Ignored: Python's start, before podium's first line; and an interrupt in a callback that
+        # Python calls at the end of an import, where Python reports the interrupt and continues
         if "Traceback" in err and (not has_own_frame(err) or "_get_module_lock" in err):
             continue
         assert "Traceback" not in err, (after, err)
         assert status in (Exit.CLEAN, Exit.FOUND, Exit.INTERRUPTED), (after, status, err)
         if status == Exit.INTERRUPTED:
-            # A command may have ended before the interrupt, and named the next one
+            # A command may have ended before the interrupt, and printed the next command
             lines = [line for line in err.splitlines() if not line.startswith("next: ")]
             assert lines == ["podium: interrupted"], after
             done.append(after)
@@ -76,7 +76,9 @@ def check_moments(words: list[str], count: int) -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="signals are looked at in /proc")
 @pytest.mark.parametrize("call", CALLS)
-def test_an_interrupt_of_the_start_is_one_line(call: str, good: LogBuilder, tmp_path: Path) -> None:
+def test_an_interrupt_at_a_few_moments_is_reported_in_one_line(
+    call: str, good: LogBuilder, tmp_path: Path
+) -> None:
     good.write(tmp_path / "result_0.txt")
     check_moments([*CALLS[call], "check", str(tmp_path), "--round", "5.1"], 12)
 
@@ -95,10 +97,12 @@ sys.meta_path.insert(0, Interrupting())
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("name", ["", ".interrupts", ".exit_codes", ".cli.entry", ".cli.registry"])
-def test_an_interrupt_of_an_import_is_one_line(call: str, name: str, tmp_path: Path) -> None:
-    """Also of those that bring the handler, where it comes up as Python's own exception.
+def test_an_interrupt_during_an_import_is_reported_in_one_line(
+    call: str, name: str, tmp_path: Path
+) -> None:
+    """Includes imports of the handler, where the interrupt is Python's own exception.
 
-    Raised in an `exec`, it would make Python end by the signal even where it was caught.
+    An interrupt raised in an `exec` makes Python end by the signal, even if it is caught.
     """
     early = EARLY.format(name=f"podium.compliance{name}")
     (tmp_path / "sitecustomize.py").write_text(early)
@@ -118,7 +122,7 @@ def test_an_interrupt_of_an_import_is_one_line(call: str, name: str, tmp_path: P
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="signals are looked at in /proc")
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("command", ["check", "pack", "score", "rules"])
-def test_an_interrupt_at_any_moment_is_one_line(
+def test_an_interrupt_at_many_moments_is_reported_in_one_line(
     call: str, command: str, good: LogBuilder, tmp_path: Path
 ) -> None:
     good.write(tmp_path / "result_0.txt")
@@ -132,7 +136,7 @@ def test_an_interrupt_at_any_moment_is_one_line(
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_shell_that_ignores_interrupts_is_obeyed(
+def test_an_interrupt_is_ignored_if_the_shell_ignores_it(
     call: str, good: LogBuilder, tmp_path: Path
 ) -> None:
     path = good.write(tmp_path / "result_0.txt")
@@ -149,7 +153,7 @@ def test_a_shell_that_ignores_interrupts_is_obeyed(
         assert process.wait(60) == Exit.CLEAN, path
 
 
-def test_a_program_that_imports_podium_keeps_its_own_handling() -> None:
+def test_a_program_that_imports_podium_keeps_its_handlers() -> None:
     code = (
         "import signal, sys; "
         "own = lambda: (signal.getsignal(signal.SIGINT), sys.unraisablehook); "

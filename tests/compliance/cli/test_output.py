@@ -1,4 +1,4 @@
-"""Where the output goes: outputs that take nothing, colours, and characters."""
+"""Output streams: streams that cannot be written, colors, and characters."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ CLEAR = {
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log with one fault, in a folder of its own."""
+    """A log with one error, in its own folder."""
     bad = build("training", "5.1", "closed", "llama31_8b").set("opt_adamw_beta_2", 0.5)
     return bad.write(tmp_path_factory.mktemp("logs") / "result_0.txt")
 
 
 def shell(line: str, log: Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a line of shell in which `podium` is the command and $LOG the log."""
+    """Run a shell line in which `podium` is the command and $LOG is the log."""
     script = f'podium() {{ "{sys.executable}" -m podium "$@"; }}; {line}'
     return subprocess.run(
         ["bash", "-c", script],
@@ -47,14 +47,14 @@ def shell(line: str, log: Path, **options: Any) -> subprocess.CompletedProcess[s
     )
 
 
-# --- outputs that take nothing ---
+# --- outputs that cannot be written ---
 
 FULL = "No space left on device"
 CLOSED = "Bad file descriptor"
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         ("podium check $LOG > /dev/full", f"standard output cannot be written: {FULL}"),
         (
@@ -71,20 +71,20 @@ CLOSED = "Bad file descriptor"
         ("podium rcp make $LOG --output /dev/full", f"/dev/full cannot be written: {FULL}"),
     ],
 )
-def test_an_output_that_takes_nothing_is_told_of_in_the_systems_words(
-    line: str, told: str, log: Path
+def test_an_output_that_cannot_be_written_is_reported_with_the_system_error(
+    line: str, reported: str, log: Path
 ) -> None:
     done = shell(line, log)
     assert (done.returncode, done.stdout) == (Exit.USAGE, "")
-    assert done.stderr == f"podium: {told}\n"
+    assert done.stderr == f"podium: {reported}\n"
 
 
 def limited(size: int) -> Callable[[], None]:
-    """What lets a process write files of so many bytes only, as a disk that fills up would."""
+    """Limit the size of the files that a process writes, like a disk that is almost full."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def test_a_disk_that_fills_up_on_the_way_is_told_of(log: Path, tmp_path: Path) -> None:
+def test_a_disk_that_becomes_full_is_reported(log: Path, tmp_path: Path) -> None:
     line = "podium rules list --all --format json > printed"
     done = shell(line, log, cwd=tmp_path, preexec_fn=limited(20_000))
     assert done.returncode == Exit.USAGE
@@ -92,7 +92,7 @@ def test_a_disk_that_fills_up_on_the_way_is_told_of(log: Path, tmp_path: Path) -
     assert (tmp_path / "printed").stat().st_size == 20_000
 
 
-def test_a_disk_that_fills_up_leaves_no_half_of_a_report(log: Path, tmp_path: Path) -> None:
+def test_a_disk_that_becomes_full_keeps_the_old_report(log: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("old")
     line = "podium check $LOG --format json --output out"
     done = shell(line, log, cwd=tmp_path, preexec_fn=limited(200))
@@ -109,22 +109,22 @@ def test_streams_that_are_not_needed_may_be_closed(streams: str, log: Path, tmp_
 
 
 @pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])
-def test_the_status_tells_where_standard_error_takes_nothing(streams: str, log: Path) -> None:
+def test_the_status_is_correct_without_standard_error(streams: str, log: Path) -> None:
     assert shell(f"podium check nowhere {streams}", log).returncode == Exit.USAGE
 
 
-def test_a_pipe_that_is_closed_ends_the_call_silently(log: Path) -> None:
+def test_a_closed_pipe_ends_the_call_silently(log: Path) -> None:
     done = shell("podium rules list --all | head -n 1; echo ${PIPESTATUS[0]}", log)
     assert (done.stdout.splitlines()[-1], done.stderr) == ("1", "")
 
 
-# --- colours ---
+# --- colors ---
 
 ESCAPE = "\x1b["
 
 
 def on_a_terminal(*arguments: object, env: Mapping[str, str]) -> str:
-    """What a call prints on a terminal."""
+    """The output of a call on a terminal."""
     master, slave = pty.openpty()
     with subprocess.Popen(
         [*PODIUM, *map(str, arguments)],
@@ -138,7 +138,7 @@ def on_a_terminal(*arguments: object, env: Mapping[str, str]) -> str:
         try:
             while piece := os.read(master, 1 << 16):
                 text += piece
-        # Linux ends a terminal that nobody writes to any more so
+        # Linux reports the end of a terminal without writers as an error
         except OSError:
             pass
     os.close(master)
@@ -146,7 +146,7 @@ def on_a_terminal(*arguments: object, env: Mapping[str, str]) -> str:
 
 
 def to_a_pipe(*arguments: object, env: Mapping[str, str]) -> str:
-    """What a call prints to a pipe."""
+    """The output of a call to a pipe."""
     done = subprocess.run(
         [*PODIUM, *map(str, arguments)],
         env={**CLEAR, **env},
@@ -174,7 +174,7 @@ def to_a_pipe(*arguments: object, env: Mapping[str, str]) -> str:
     ],
     ids=str,
 )
-def test_the_environment_decides_on_colours(
+def test_environment_variables_control_colors(
     env: dict[str, str], terminal: bool, pipe: bool, log: Path
 ) -> None:
     call = ("check", log, "--round", "5.1")
@@ -184,7 +184,7 @@ def test_the_environment_decides_on_colours(
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A submission whose result has no score, and whose description has a fault."""
+    """A submission with a result without a score, and a description with an error."""
     made = usual(tmp_path_factory.mktemp("tree"))
     (made.root / made.folder() / "result_2.txt").unlink()
     description = next((made.root / "systems").iterdir())
@@ -204,7 +204,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda call: " ".join(call[:2]),
 )
-def test_every_command_asks_the_same_way(call: tuple[str, ...], tree: Path, log: Path) -> None:
+def test_every_command_follows_the_color_settings(
+    call: tuple[str, ...], tree: Path, log: Path
+) -> None:
     words = [word.format(tree=tree, log=log) for word in call]
     assert ESCAPE in to_a_pipe(*words, env={"FORCE_COLOR": "1"})
     assert ESCAPE not in to_a_pipe(*words, env={})
@@ -212,7 +214,7 @@ def test_every_command_asks_the_same_way(call: tuple[str, ...], tree: Path, log:
         assert ESCAPE not in to_a_pipe(*words, "--no-color", env={"FORCE_COLOR": "1"})
 
 
-def test_a_file_has_no_colours(log: Path, tmp_path: Path) -> None:
+def test_a_report_in_a_file_has_no_colors(log: Path, tmp_path: Path) -> None:
     to_a_pipe("check", log, "--output", tmp_path / "out", env={"FORCE_COLOR": "1"})
     assert ESCAPE not in (tmp_path / "out").read_text()
 
@@ -228,7 +230,7 @@ NARROW = (
 
 
 @pytest.mark.parametrize("env", NARROW, ids=str)
-def test_boxes_are_ascii_where_there_is_no_more(env: dict[str, str]) -> None:
+def test_lines_are_ascii_in_an_ascii_locale(env: dict[str, str]) -> None:
     plain = to_a_pipe("rules", "list", env=env)
     drawn = to_a_pipe("rules", "list", env={"LC_ALL": "C.UTF-8"})
     assert plain.isascii()
@@ -237,7 +239,9 @@ def test_boxes_are_ascii_where_there_is_no_more(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("env", NARROW, ids=str)
-def test_no_character_ends_a_call(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_character_outside_the_locale_does_not_fail_a_call(
+    env: dict[str, str], tmp_path: Path
+) -> None:
     odd = build("training", "5.1", "closed", "llama31_8b").set("opt_name", "日本 é 😀")
     path = odd.write(tmp_path / "é" / "result_0.txt")
     init = ("init", tmp_path / "é 2", "--submitter", "United", "--round", "5.1")

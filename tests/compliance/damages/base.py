@@ -1,4 +1,4 @@
-"""A published submission that both judges accept, and the ways in which rows of tables break it."""
+"""A published submission that podium and the verifier accept, and the edits that break it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.locations import CORPUS
 from tests.published import own_copy
 
 PUBLISHED = CORPUS / "training_results_v5.0" / "AMD"
-"""Of this submission one result is taken: ten small logs."""
+"""One result of this submission is used: ten small logs."""
 
 USAGE, ROUND = "training", "5.0"
 
@@ -28,15 +28,15 @@ CODE = f"benchmarks/{BENCHMARK}"
 OURS = f"{CODE}/implementations/{SYSTEM}"
 
 Change = Edit | Callable[[Path], None]
-"""What is done to the tree: an edit as rules' examples have them, or a function of its root."""
+"""A change of the tree: an edit as in the examples of rules, or a function of the root."""
 
 
 class Damage(NamedTuple):
-    """One fault, the rule that must tell of it, and where: a path, and its line if it has one.
+    """One damage, the rule that must report it, and the location: a path, with or without a line.
 
-    `rejects` are those who must: P the policy, O the official package checker, o the official
-    program that looks at names and links; ! that the package checker ends in a traceback on what is
-    no submission to podium. `arguments` are given to `podium check` beside the path.
+    `rejects` lists who must reject it: P the policy, O the official package checker, o the official
+    checker of names and links. ! means that the package checker crashes on a tree that is not a
+    submission for podium. `arguments` are additional arguments of `podium check`.
     """
 
     name: str
@@ -53,13 +53,13 @@ def log(number: int) -> str:
 
 
 ODD = log(4)
-"""The log that is broken where one is."""
+"""The log that is broken if only one log is broken."""
 
 LOGS = tuple(map(log, range(10)))
 
 
 def made(root: Path) -> Path:
-    """The submission without a fault: the published logs, and code as small as it may be."""
+    """Create the submission without a damage: the published logs, and minimal code."""
     own_copy(PUBLISHED / RESULT, root / RESULT)
     (root / "systems").mkdir()
     shutil.copyfile(PUBLISHED / DESCRIPTION, root / DESCRIPTION)
@@ -77,13 +77,13 @@ def made(root: Path) -> Path:
 
 
 def linked(base: Path, root: Path) -> Path:
-    """The same tree again; its files are those of `base` until `changed` parts them."""
+    """Create a tree of hard links to `base`; `changed` copies a file before it edits the file."""
     shutil.copytree(base, root, copy_function=os.link)
     return root
 
 
 def changed(root: Path, changes: tuple[Change, ...]) -> None:
-    """Break a tree of `linked`, and nothing of the one that it was made from."""
+    """Break a tree of `linked` without a change to its base."""
     for change in changes:
         for path in _written(change):
             _part(root / path)
@@ -118,20 +118,20 @@ class _Bytes(NamedTuple):
 
 
 def in_bytes(path: str, change: Callable[[bytes], bytes]) -> Change:
-    """With other bytes in a file."""
+    """Change the bytes of a file."""
     return _Bytes(path, change)
 
 
 def lines(path: str, change: Callable[[list[bytes]], list[bytes]]) -> Change:
-    """With other lines in a file; each keeps its end."""
+    """Change the lines of a file; each line keeps its end."""
     return _Bytes(path, lambda data: b"".join(change(data.splitlines(keepends=True))))
 
 
 def sub(path: str, pattern: str, text: str, count: int = 0) -> Change:
-    """With a text in the place of what matches a pattern."""
+    """Replace the matches of a pattern by a text."""
     return _Bytes(path, lambda data: re.sub(pattern.encode(), text.encode(), data, count=count))
 
 
 def value(path: str, key: str, instead: str) -> Change:
-    """With another value of a key, as JSON, and all else as it was written."""
+    """Replace the value of a key by a JSON text, without a change to other text."""
     return sub(path, rf'("key": "{key}", "value": )[^,]+', rf"\g<1>{instead}")

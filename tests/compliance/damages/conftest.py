@@ -1,4 +1,4 @@
-"""The submission that the damages are made to, once per module and once per test."""
+"""The submission to damage, once per module and once per test."""
 
 from __future__ import annotations
 

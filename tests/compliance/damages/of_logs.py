@@ -1,4 +1,4 @@
-"""What may be wrong with a log: its text, its records, its run."""
+"""Damages of a log: its text, its records and its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be wrong with a submission beside its logs: names, numbers, descriptions, code."""
+"""Damages of a submission outside its logs: names, numbers, descriptions and code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.compliance.damages.base import (
 )
 
 _SCRIPT = f"{OURS}/run_and_time.sh"
-_KEY = "-----{} OPENSSH PRIVATE KEY-----\n"  # in two parts, so that no search finds one here
+_KEY = "-----{} OPENSSH PRIVATE KEY-----\n"  # in two parts, so that scanners do not report it
 
 
 def _large(root: Path) -> None:

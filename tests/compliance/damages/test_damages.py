@@ -1,4 +1,4 @@
-"""Each damage of a submission: a finding names file and line, helps, and who rejects is known."""
+"""Every damage of a submission: the finding, its location and help, and the verdicts."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def judged(root: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
 
 
 def names_accepted(root: Path) -> bool:
-    """Whether the official program that looks at names and links accepts a tree."""
+    """Whether the official checker of names and links accepts a tree."""
     call = [sys.executable, "-m", "mlperf_logging.repo_checker", root.name, USAGE, f"{ROUND}.0"]
     done = subprocess.run(call, cwd=root.parent, capture_output=True, text=True, check=True)
     return "ALL CHECKS PASSED" in done.stderr
 
 
-def test_without_damage_nothing_is_found_and_both_accept(tree: Path) -> None:
+def test_the_undamaged_submission_is_accepted_without_findings(tree: Path) -> None:
     status, report = judged(tree)
     assert (status, report["findings"]) == (0, [])
     assert (report["verdict"], report["official_verdict"]) == ("accepted", "accepted")
@@ -44,7 +44,7 @@ def test_without_damage_nothing_is_found_and_both_accept(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
-def test_a_damage_is_told_of(damage: Damage, tree: Path) -> None:
+def test_a_damage_is_reported(damage: Damage, tree: Path) -> None:
     changed(tree, damage.changes)
     status, report = judged(tree, *damage.arguments)
     path, _, line = damage.at.partition(":")
@@ -54,7 +54,7 @@ def test_a_damage_is_told_of(damage: Damage, tree: Path) -> None:
         if (found["id"], found["path"], str(found["line"] or "")) == (damage.rule, path, line)
     ]
     assert here, [(found["id"], found["path"], found["line"]) for found in report["findings"]]
-    # What is read: not among the consequences of something else
+    # The finding must not be only a consequence of another finding
     assert any(found["hint"] and not found["caused_by"] for found in here)
     assert status == bool(damage.rejects)
     assert (report["verdict"] == "rejected") is ("P" in damage.rejects)
@@ -66,7 +66,7 @@ def test_a_damage_is_told_of(damage: Damage, tree: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
-def test_annotations_point_at_what_there_is(
+def test_annotations_name_existing_paths(
     damage: Damage, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed(tree, damage.changes)
@@ -77,7 +77,7 @@ def test_annotations_point_at_what_there_is(
         path = os.path.relpath(tree)
         done = podium("check", path, *damage.arguments, "--format", "github")
         named = re.findall(r"^::(?:error|warning|notice) file=([^,:]*)", done.stdout, re.MULTILINE)
-        # Of the working directory itself nothing is named
+        # A finding about the working directory itself names no file
         assert named or "title=" in done.stdout.partition("\n")[0]
         assert [each for each in named if not os.path.lexists(unquote(each))] == []
 
@@ -85,20 +85,20 @@ def test_annotations_point_at_what_there_is(
 @pytest.mark.long
 @pytest.mark.daily(2)
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
-def test_the_official_programs_judge_the_damage_as_told(damage: Damage, tree: Path) -> None:
+def test_the_official_checkers_give_the_recorded_verdict(damage: Damage, tree: Path) -> None:
     changed(tree, damage.changes)
     round_ = damage.arguments[-1] if damage.arguments else ROUND
-    # A traceback is no acceptance
+    # A traceback is not an acceptance
     accepted = incumbent(tree, USAGE, round_) is True
     assert accepted is not ("O" in damage.rejects)
     if "o" in damage.rejects:
         assert not names_accepted(tree)
 
 
-def test_the_base_is_left_as_it_is(base: Path, tree: Path) -> None:
+def test_the_base_and_its_copy_have_no_findings(base: Path, tree: Path) -> None:
     assert judged(base)[1]["findings"] == judged(tree)[1]["findings"] == []
 
 
-def test_no_damage_is_told_twice() -> None:
+def test_every_damage_has_a_unique_name() -> None:
     names = [damage.name for damage in DAMAGES]
     assert len(names) == len(set(names)) >= 56

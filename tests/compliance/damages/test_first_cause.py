@@ -1,4 +1,4 @@
-"""One fault, one finding: everything else that it causes is marked as its consequence."""
+"""One error has one finding: all other findings are marked as its consequences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.corpus
 
 
 def moved(source: str, target: str) -> Change:
-    """With a file or folder in another place."""
+    """Move a file or folder."""
 
     def change(root: Path) -> None:
         (root / target).parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def moved(source: str, target: str) -> Change:
 
 
 def in_all(key: str, written: str) -> tuple[Change, ...]:
-    """With another value of a key in every log."""
+    """Replace the value of a key in every log."""
     return tuple(value(path, key, written) for path in LOGS)
 
 
@@ -124,19 +124,19 @@ CASES: dict[str, tuple[tuple[Change, ...], str]] = {
 
 
 def shifted(data: bytes, hours: int) -> bytes:
-    """The lines of a log at other times."""
+    """The lines of a log, shifted by some hours."""
     shift = hours * 3_600_000
     return re.sub(rb"(?<=\"time_ms\": )\d+", lambda time: b"%d" % (int(time[0]) + shift), data)
 
 
 def first_lines(data: bytes, count: int) -> bytes:
-    """The beginning of a log."""
+    """The first lines of a log."""
     return b"".join(data.splitlines(keepends=True)[:count])
 
 
 @pytest.mark.parametrize("hours", [-2, 0, 2], ids="second {} hours later".format)
 @pytest.mark.parametrize("count", [35, 58], ids="{} lines of the first".format)
-def test_two_runs_in_one_file_are_named_in_any_order(count: int, hours: int, tree: Path) -> None:
+def test_two_runs_in_one_file_are_reported_in_any_order(count: int, hours: int, tree: Path) -> None:
     joined = in_bytes(ODD, lambda data: first_lines(data, count) + shifted(data, hours))
     changed(tree, (joined,))
     findings = [found for found in podium.check(tree).findings if not found.caused_by]
@@ -144,7 +144,7 @@ def test_two_runs_in_one_file_are_named_in_any_order(count: int, hours: int, tre
     assert (first.id, first.line) == ("log.several-attempts", count + 2)
 
 
-def test_training_that_continues_in_the_same_file_is_named_first(tree: Path) -> None:
+def test_training_repeated_in_the_same_file_has_one_finding(tree: Path) -> None:
     again = lines(ODD, lambda text: [*text[:40], shifted(b"".join(text[20:]), 1)])
     changed(tree, (again,))
     found = [each for each in podium.check(tree).findings if each.path.endswith("result_4.txt")]
@@ -152,14 +152,14 @@ def test_training_that_continues_in_the_same_file_is_named_first(tree: Path) -> 
     assert (first.id, first.line) == ("run.repeated-marker", 41)
 
 
-def test_two_runs_of_the_result_in_one_file_are_not_two_runs_with_one_seed(tree: Path) -> None:
+def test_two_runs_in_one_file_are_not_reported_as_a_repeated_seed(tree: Path) -> None:
     other = (tree / log(5)).read_bytes()
     changed(tree, (in_bytes(ODD, lambda data: data + other),))
     [first] = [found for found in podium.check(tree).findings if not found.caused_by]
     assert (first.id, first.line) == ("log.several-attempts", 60)
 
 
-def test_outputs_of_ranks_one_after_the_other_have_one_finding(tree: Path) -> None:
+def test_consecutive_outputs_of_ranks_have_one_finding(tree: Path) -> None:
     changed(tree, (in_bytes(ODD, lambda data: data + data.replace(b"597,", b"598,")),))
     [first] = [found for found in podium.check(tree).findings if not found.caused_by]
     assert first.id == "log.repeated-by-ranks"
@@ -176,7 +176,7 @@ def test_outputs_of_ranks_one_after_the_other_have_one_finding(tree: Path) -> No
         "------ 8< ------",
     ],
 )
-def test_a_mark_of_a_cut_explains_the_missing_evaluations(mark: str, tree: Path) -> None:
+def test_a_truncation_marker_explains_missing_evaluations(mark: str, tree: Path) -> None:
     changed(tree, (lines(ODD, lambda all_: [*all_[:25], mark.encode() + b"\n", *all_[32:]]),))
     [first] = [found for found in podium.check(tree).findings if not found.caused_by]
     assert (first.id, first.severity, first.line) == ("log.cut-out", "warning", 26)
@@ -192,7 +192,7 @@ def test_a_mark_of_a_cut_explains_the_missing_evaluations(mark: str, tree: Path)
         ('"namespace"', '\0"namespace"', "null bytes"),
     ],
 )
-def test_the_cause_of_a_record_that_is_no_json_is_named(
+def test_the_cause_of_an_invalid_json_record_is_reported(
     written: str, instead: str, cause: str, tree: Path
 ) -> None:
     changed(tree, (in_bytes(ODD, lambda data: data.replace(written.encode(), instead.encode())),))
@@ -202,7 +202,7 @@ def test_the_cause_of_a_record_that_is_no_json_is_named(
 
 
 @pytest.mark.parametrize("key", ["submission_org", "global_batch_size", "run_start", "eval_start"])
-def test_a_lost_record_of_two_in_a_line_follows_from_the_line(key: str, tree: Path) -> None:
+def test_a_lost_record_is_a_consequence_of_two_records_in_one_line(key: str, tree: Path) -> None:
     changed(tree, (sub(ODD, rf'(:::MLLOG [^\n]*"{key}"[^\n]*)\n', r"\g<1>", count=1),))
     findings = [found for found in podium.check(tree).findings if not found.caused_by]
     assert [found.id for found in findings if found.severity != "note"] == ["log.several-records"]
@@ -215,7 +215,9 @@ def test_a_lost_record_of_two_in_a_line_follows_from_the_line(key: str, tree: Pa
         (b"\n<!DOCTYPE html>\n<html></html>\n", "an HTML page"),
     ],
 )
-def test_a_file_in_place_of_a_log_is_named(content: bytes, cause: str, tree: Path) -> None:
+def test_another_file_in_place_of_a_log_is_recognized(
+    content: bytes, cause: str, tree: Path
+) -> None:
     changed(tree, (in_bytes(ODD, lambda _: content),))
     [first] = [found for found in podium.check(tree).findings if not found.caused_by]
     assert (first.id, first.severity) == ("log.no-records", "error")
@@ -223,12 +225,12 @@ def test_a_file_in_place_of_a_log_is_named(content: bytes, cause: str, tree: Pat
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_one_fault_has_one_finding(name: str, tree: Path) -> None:
+def test_one_error_has_one_finding(name: str, tree: Path) -> None:
     changes, rule = CASES[name]
     changed(tree, changes)
     report = podium.check(tree)
     assert {found.id for found in report.findings if not found.caused_by} - {
-        # About scaling.json, which is outside of a result as well
+        # Findings about scaling.json, which is then also outside a result
         "tree.unknown-file",
         "repo.case-collision",
     } == {rule}
@@ -246,7 +248,7 @@ def test_one_fault_has_one_finding(name: str, tree: Path) -> None:
         ("systems", "System", "systems"),
     ],
 )
-def test_a_folder_is_recognized_by_its_content(
+def test_a_misnamed_folder_is_recognized_by_its_content(
     source: str, target: str, part: str, tree: Path, tmp_path: Path
 ) -> None:
     (tree / source).rename(tree / target)
@@ -264,7 +266,7 @@ def test_a_folder_is_recognized_by_its_content(
         assert f"{target} must be named {part}" in done.output
 
 
-def test_a_missing_beginning_explains_what_is_not_logged(tree: Path) -> None:
+def test_a_missing_beginning_explains_missing_keys(tree: Path) -> None:
     changed(tree, (lines(ODD, lambda text: text[18:]),))
     report = podium.check(tree)
     [first] = [
@@ -297,7 +299,7 @@ def test_the_help_names_a_misnamed_description(name: str, tree: Path) -> None:
     assert hint == f"rename {written} to {DESCRIPTION}"
 
 
-def test_another_spelling_of_a_status_explains_runs_without_success(tree: Path) -> None:
+def test_a_misspelled_status_explains_unsuccessful_runs(tree: Path) -> None:
     changes = [sub(path, '"status": "success"', '"status": "SUCCESS"') for path in LOGS[4:6]]
     changed(tree, tuple(changes))
     report = podium.check(tree)
@@ -306,14 +308,14 @@ def test_another_spelling_of_a_status_explains_runs_without_success(tree: Path) 
     assert report.official_verdict == "rejected"
 
 
-def test_the_help_names_the_folder_of_logs_without_results(tree: Path) -> None:
+def test_the_help_names_a_folder_of_logs_outside_results(tree: Path) -> None:
     changed(tree, (moved(f"results/{SYSTEM}", SYSTEM),))
     [first] = [found for found in podium.check(tree).findings if not found.caused_by]
     assert first.id == "tree.no-results"
     assert f"move 10 logs from {SYSTEM}/{BENCHMARK} to results/" in first.hint
 
 
-def test_a_folder_of_code_with_another_name_is_pointed_at(tree: Path) -> None:
+def test_the_help_names_a_misnamed_folder_of_code(tree: Path) -> None:
     (tree / "benchmarks").rename(tree / "Benchmarks")
     report = podium.check(tree)
     hints = {found.id: found.hint for found in report.findings}
@@ -321,7 +323,7 @@ def test_a_folder_of_code_with_another_name_is_pointed_at(tree: Path) -> None:
     assert hints["tree.unknown-folder"].startswith("did you mean benchmarks?")
 
 
-def test_uncounted_logs_are_named_by_scores(tree: Path) -> None:
+def test_score_and_rcp_check_name_uncounted_logs(tree: Path) -> None:
     (tree / ODD).rename(tree / RESULT / "results_4.txt")
     done = run("score", tree)
     assert done.exit_code == 1
@@ -335,7 +337,7 @@ def test_uncounted_logs_are_named_by_scores(tree: Path) -> None:
     assert "10 files with records of a run are not scored because of the name" in done.output
 
 
-def test_doctor_lists_another_unit_of_times_with_the_logs(tree: Path) -> None:
+def test_doctor_lists_a_wrong_time_unit_under_logs(tree: Path) -> None:
     changed(tree, CASES["times in microseconds"][0])
     text = run("doctor", tree).output
     assert "4. logs: 10 to do" in text

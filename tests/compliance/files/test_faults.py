@@ -1,7 +1,7 @@
-"""Faults of the disk in any order: the tree is the old or the new one, and the next call recovers.
+"""Disk errors in any order: the tree is the old or the new tree, and the next call recovers.
 
-A state machine makes, changes, packs, bundles and unpacks a submission, while one call of the
-system, drawn at random, fails as disks and network folders do.
+A state machine creates, changes, packs, bundles and unpacks a submission. One system call, drawn
+at random, fails as disks and network folders do.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ERRORS = (
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at one call of these names: an error, a short write, or a change of the file."""
+    """An error, a short write or a changed file, at one call with one of these names."""
 
     names: tuple[str, ...]
     nth: int
@@ -52,7 +52,7 @@ class Fault:
 
 
 class Faulty(Listener):
-    """Lets one call fail, and a clock that has been set back."""
+    """Makes one system call fail."""
 
     def __init__(self, fault: Fault | None, source: Path | None = None) -> None:
         self.fault, self.source = fault, source
@@ -62,7 +62,7 @@ class Faulty(Listener):
         self.changed: set[str] = set()
 
     def before(self, call: Call) -> None:
-        """Fail, or let only a part be written, at the call that was drawn."""
+        """Fail, or shorten the write, at the drawn call."""
         if self.fault is None or call.name not in self.fault.names or self.fired:
             return
         if self.source and not call.path.startswith(str(self.source)):
@@ -83,7 +83,7 @@ class Faulty(Listener):
 
 @cache
 def template() -> Path:
-    """A submission's loose files, made once."""
+    """The loose files of a submission, created once."""
     place = Path(tempfile.mkdtemp(prefix="podium-faults."))
     Loose(place)
     shutil.rmtree(place / "original")
@@ -114,7 +114,7 @@ def called(*words: str) -> Said:
 
 @contextlib.contextmanager
 def clock_set_back(back: bool) -> Iterator[None]:
-    """A clock that goes an hour back with every look."""
+    """Set the clock back one more hour at every reading."""
     hours, now = itertools.count(), time.time()
     with contextlib.ExitStack() as stack:
         if back:
@@ -123,7 +123,7 @@ def clock_set_back(back: bool) -> Iterator[None]:
         yield
 
 
-# Small commands make few calls of a kind, a pack some dozens
+# Small commands make few calls of a kind; a pack makes dozens
 nth = st.one_of(st.integers(0, 2), st.integers(3, 40))
 errors = st.sampled_from(ERRORS)
 writing = st.builds(Fault, st.sampled_from([(name,) for name in WRITING]), nth, errors)
@@ -133,14 +133,14 @@ faults = st.one_of(writing, reading, short)
 
 
 def state_of(path: Path) -> dict[str, bytes] | None:
-    """What a path shows: a store, a tree, a file under the name "", or nothing."""
+    """The content of a path: a store, a tree, a file under the name "", or None."""
     if path.is_dir():
         return (seen(files_in(path)) or None) if path.name == "store" else files_in(path)
     return {"": path.read_bytes()} if path.exists() else None
 
 
 class Faults(RuleBasedStateMachine):
-    """One working folder, and commands that write beside it."""
+    """A working folder, and commands that write next to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class Faults(RuleBasedStateMachine):
         again: tuple[str, ...] = (),
         back: bool = False,
     ) -> None:
-        """Call with a fault, look at what is left, call once more without."""
+        """Call with a fault, examine the result, and call again without a fault."""
         old = state_of(target)
         listener = Faulty(fault)
         with watched(self.place, listener), clock_set_back(back):
@@ -178,7 +178,7 @@ class Faults(RuleBasedStateMachine):
         self._judge(said, words, listener)
         left = state_of(target)
         if left != old:
-            # Only ever the whole: a second call finds nothing to do, or is refused for it
+            # The target must be complete: the same call on an empty target gives the same result
             shutil.rmtree(target) if target.is_dir() else target.unlink()
             fresh = called(*words, *again)
             assert fresh.status == 0, fresh
@@ -262,7 +262,7 @@ class Faults(RuleBasedStateMachine):
         assert said.status in (0, 1, 2), (said, fault)
         assert "Traceback" not in said.err
         if said.status == 2:
-            # The log, or the file that names the runs of the folder
+            # The path of the log, or of the file that names the runs of the folder
             assert str(self.work) in said.out + said.err, (said, fault)
 
     @rule(name=st.sampled_from(["runs", "src"]), nth=st.integers(0, 20))
@@ -275,7 +275,7 @@ class Faults(RuleBasedStateMachine):
             said = called("pack", str(self.work), "--replace", ".", "--quiet", "--jobs", "1")
         if listener.changed:
             changed = os.path.relpath(listener.path, self.work)
-            # Changed before it was planned, it is packed as it is now
+            # A file that changed before it was planned is packed in its new state
             if said.status != 0:
                 assert said.status == 2, said
                 assert f"{changed} changed while it was read" in said.err
@@ -302,7 +302,7 @@ MORE: dict[str, dict[str, Any]] = {"bundle": {"ending": "tar"}, "pack": {"back":
 
 
 def every_call_fails(command: str, name: str) -> int:
-    """Let each call of a name fail once, the first, the second and so on; returns how many."""
+    """Make each call with a name fail once, in order; return the number of calls."""
     state = Faults()
     try:
         for nth in itertools.count():
@@ -325,35 +325,35 @@ SMALL = ("bundle", "unpack", "init", "describe_system", "review")
         (command, name)
         for command in SMALL
         for name in ("write", "fsync", "replace", "open")
-        # What a review cannot open is a finding of it
+        # A file that a review cannot open is a finding
         if (command, name) != ("review", "open")
     ],
 )
-def test_every_call_of_a_small_command_may_fail(command: str, name: str) -> None:
+def test_a_small_command_survives_a_failure_of_every_call(command: str, name: str) -> None:
     assert every_call_fails(command, name) >= 1
 
 
 OF_OTHERS = ("rename", "symlink", "chmod", "readv", "write", "read", "preadv")
-"""Calls of other commands, or of a pack where the disk cannot copy by itself.
+"""Calls of other commands, or of a pack on a disk that cannot copy files itself.
 
-A pack gives each file its permissions as it makes it.
+A pack sets the permissions of a file when it creates the file.
 """
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*WRITING, *READING])
-def test_every_call_of_a_pack_may_fail(name: str) -> None:
+def test_a_pack_survives_a_failure_of_every_call(name: str) -> None:
     failed = every_call_fails("pack", name)
     assert failed >= 1 or name in OF_OTHERS
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["write", "fsync", "replace", "mkdir"])
-def test_every_call_of_a_build_may_fail(name: str) -> None:
+def test_a_store_build_survives_a_failure_of_every_call(name: str) -> None:
     assert every_call_fails("build_store", name) >= 1
 
 
-def test_a_disk_that_fails_while_it_unpacks_is_no_fault_of_the_bundle() -> None:
+def test_a_disk_error_during_unpack_is_not_reported_as_a_bundle_error() -> None:
     state = Faults()
     try:
         archive, output = state.place / "a.tar", state.place / "out"
@@ -371,7 +371,7 @@ def test_a_disk_that_fails_while_it_unpacks_is_no_fault_of_the_bundle() -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
-def test_code_that_cannot_be_read_is_not_packed_without_it(number: int) -> None:
+def test_pack_fails_if_the_code_cannot_be_read(number: int) -> None:
     state = Faults()
     try:
         words = ("pack", str(state.work), "--replace", ".", "--jobs", "1")
@@ -386,7 +386,7 @@ def test_code_that_cannot_be_read_is_not_packed_without_it(number: int) -> None:
         state.teardown()
 
 
-def test_an_archive_that_cannot_be_read_is_named() -> None:
+def test_an_archive_that_cannot_be_read_is_reported_with_its_path() -> None:
     state = Faults()
     try:
         archive, output = state.place / "a.tar", state.place / "out"
@@ -400,12 +400,12 @@ def test_an_archive_that_cannot_be_read_is_named() -> None:
         state.teardown()
 
 
-def test_a_few_faults() -> None:
+def test_commands_recover_from_a_few_random_faults() -> None:
     few = settings(max_examples=8, stateful_step_count=6)
     run_state_machine_as_test(Faults, settings=few)  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.long
-def test_many_faults() -> None:
+def test_commands_recover_from_many_random_faults() -> None:
     many = settings(max_examples=50, stateful_step_count=12)
     run_state_machine_as_test(Faults, settings=many)  # type: ignore[no-untyped-call]

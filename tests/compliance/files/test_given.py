@@ -1,4 +1,4 @@
-"""Pipes and devices where files are expected: one line, and none is waited for without end."""
+"""Pipes and devices in place of files: one line of output, and no read waits forever."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_file_is_read_to_its_end_or_to_the_limit(tmp_path: Path) -> None:
     assert read_given("/dev/null", 5) == b""
 
 
-def test_what_comes_by_a_pipe_is_read(pipe: Path) -> None:
+def test_a_pipe_is_read(pipe: Path) -> None:
     writer = Thread(target=lambda: pipe.write_bytes(b"x" * 300_000))
     writer.start()
     assert read_given(pipe, 1 << 20) == b"x" * 300_000
@@ -58,7 +58,7 @@ CALLS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {
 
 
 @pytest.mark.parametrize("what", CALLS)
-def test_a_pipe_that_nobody_writes_to_is_one_line(
+def test_a_pipe_without_a_writer_is_reported_in_one_line(
     what: str, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(given, "PATIENCE_SECONDS", 0.2)
@@ -69,7 +69,7 @@ def test_a_pipe_that_nobody_writes_to_is_one_line(
     assert done.output == f"podium: {pipe} cannot be read: it did not end within 0 s\n"
 
 
-def test_a_pipe_in_the_place_of_an_index_or_a_table_is_one_line(
+def test_a_pipe_in_place_of_a_store_index_is_reported_in_one_line(
     pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(given, "PATIENCE_SECONDS", 0.2)

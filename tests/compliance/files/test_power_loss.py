@@ -1,10 +1,10 @@
-"""The power fails after any call of the system: what was said to be written is there, or the old.
+"""A power loss after any system call leaves the old state or the complete new state.
 
-Every call of a pack, a bundle and the like is followed on a model of the disk, on which only what
-was synced is sure. After each call it is cut: every folder may have any of its lists of names
-since it was last synced, alone or with all others; a file has what it had when it was last synced.
-What is renamed into another folder may be in both, but never in neither: so much every file system
-promises that writes a journal or orders its writes.
+The system calls of a pack, a bundle and similar commands change a model of the disk, on which only
+synced data is certain. The power is cut after each call. A folder may then have any of its lists of
+names since its last sync, alone or with all others. A file has its content at its last sync. A file
+renamed into another folder may be in both folders, but not in neither: every file system with a
+journal or ordered writes guarantees this.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Tree = dict[str, bytes]
 
 @dataclass
 class Node:
-    """A file, folder or link; `versions` are a folder's lists of names since it was synced.
+    """A file, folder or link; `versions` are a folder's lists of names since its last sync.
 
-    `past` counts the versions before.
+    `past` is the number of earlier versions.
     """
 
     data: bytes = b""
@@ -49,19 +49,19 @@ class Node:
         return self.versions[-1]
 
     def change(self, names: dict[str, int | None]) -> None:
-        """Have other nodes under some names; None is no node."""
+        """Set the nodes of some names; None removes a name."""
         new = {**self.now, **names}
         self.versions.append({name: node for name, node in new.items() if node is not None})
 
 
 class Disk(Listener):
-    """A model of what lies below a folder; `look` is called after each call that changes it."""
+    """A model of a folder on disk; `look` is called after each call that changes the model."""
 
     def __init__(self, root: Path, look: Callable[[Disk], None]) -> None:
         self.root, self.look = root.resolve(), look
         self.nodes: list[Node] = []
         self.calls = 0
-        # (folder, version, other, its version): the first is on the disk only where the other is
+        # (folder, version, other, its version): the disk has the first only if it has the second
         self.after_other: list[tuple[int, int, int, int]] = []
         self.top = self._read(self.root)
 
@@ -90,7 +90,7 @@ class Disk(Listener):
         self._find(folder).change({name: node})
 
     def after(self, call: Call) -> None:
-        """Follow a call."""
+        """Apply a call to the model."""
         if call.name in ("open", "mkdir", "symlink"):
             if call.existed:
                 return
@@ -113,7 +113,7 @@ class Disk(Listener):
         moved = self._at(call.path)
         other = self._at(call.other) if call.name == "_renamed" and call.existed else None
         if os.path.dirname(call.path) == os.path.dirname(call.other):
-            # Two names of one folder change together
+            # Both names are in one folder, so they change together
             old, new = os.path.basename(call.path), os.path.basename(call.other)
             self._find(os.path.dirname(call.path)).change({old: other, new: moved})
             return
@@ -137,7 +137,7 @@ class Disk(Listener):
             node.data = Path(path).read_bytes()
 
     def cuts(self) -> Iterator[Tree]:
-        """Every tree that may be found after a cut now."""
+        """Every tree that the disk may contain after a cut at this point."""
         sure = {number: 0 for number, node in enumerate(self.nodes) if node.versions}
         last = {number: len(self.nodes[number].versions) - 1 for number in sure}
         yield self._tree(sure)
@@ -150,7 +150,7 @@ class Disk(Listener):
                         yield self._tree(chosen)
 
     def _promised(self, chosen: dict[int, int]) -> bool:
-        """Whether what was renamed into another folder is in one of the two."""
+        """Whether everything renamed into another folder is in one of the two folders."""
 
         def has(folder: int, version: int) -> bool:
             return self.nodes[folder].past + chosen[folder] >= version
@@ -180,12 +180,12 @@ def below(tree: Tree, folder: str) -> Tree:
 
 
 def set_aside(tree: Tree) -> Tree:
-    """The tree that the next pack puts back: that of a stage, under the name `old`."""
+    """The tree that the next pack restores: `old` in its staging folder."""
     for path in tree:
         head, found, _ = path.partition("/old/")
         folder, _, stage = head.rpartition("/")
         ours = folder == "work/packed" and stage.startswith(f"{PREFIX}Acme.")
-        # By it the next pack knows the folder; what it says, the tests of leftovers look at
+        # The next pack recognizes the folder by its marker; other tests check the whole marker
         named, *_ = tree.get(f"{head}/{MARKER}", b"").split(b"\0")
         if found and ours and named.endswith(f"/{folder}/Acme".encode()):
             return below(tree, f"{head}/old")
@@ -193,7 +193,7 @@ def set_aside(tree: Tree) -> Tree:
 
 
 class Cut:
-    """Judges each cut by the trees that may be found."""
+    """Classifies the trees that the disk may contain after each cut."""
 
     def __init__(self, state: Callable[[Tree], str]) -> None:
         self.state = state
@@ -206,7 +206,7 @@ class Cut:
             self.seen.add(self.state(tree))
 
     def after(self, disk: Disk) -> set[str]:
-        """What may be found after a cut at the end."""
+        """The states that the disk may be in after a cut at the end."""
         return {self.state(tree) for tree in disk.cuts()}
 
 
@@ -221,7 +221,7 @@ def changed(loose: Loose) -> None:
 
 
 def wanted(loose: Loose, place: Path) -> tuple[Tree, Tree]:
-    """The new tree and its receipt, by packing the same elsewhere."""
+    """The new tree and its receipt, from the same pack in another folder."""
     other = place / "other"
     shutil.copytree(loose.work, other, symlinks=True)
     pack(PackJob(read_request(other, {}), replace=(".",)))
@@ -234,7 +234,7 @@ def wanted(loose: Loose, place: Path) -> tuple[Tree, Tree]:
 def packing(
     place: Path, *, durable: bool = True, exchange: bool = True, first: bool = False
 ) -> tuple[set[str], set[str], int]:
-    """What is found after cuts while a tree is packed, after those at the end; trees looked at."""
+    """The states after cuts during a pack, the states after its end, and the number of trees."""
     loose = Loose(place)
     if not first:
         pack(order(loose, durable=True, exchange=True))
@@ -246,13 +246,13 @@ def packing(
         found = below(tree, "work/packed/Acme")
         if not found:
             found = set_aside(tree)
-        told = (
+        reported = (
             ""
             if tree.get("work/podium-receipt.json") == receipt["podium-receipt.json"]
             else (" without its receipt")
         )
         if found == new:
-            return f"new{told}"
+            return f"new{reported}"
         return "old" if found == old else "torn"
 
     cut = Cut(state)
@@ -266,7 +266,7 @@ def packing(
 
 @pytest.mark.parametrize("exchange", [True, False], ids=["exchanged", "renamed"])
 @pytest.mark.parametrize("first", [True, False], ids=["first", "again"])
-def test_a_packed_tree_outlasts_the_power(tmp_path: Path, exchange: bool, first: bool) -> None:
+def test_a_packed_tree_survives_a_power_loss(tmp_path: Path, exchange: bool, first: bool) -> None:
     during, after, trees = packing(tmp_path, exchange=exchange, first=first)
     assert during <= {"old", "new", "new without its receipt"}
     assert {"old", "new"} <= during
@@ -274,8 +274,8 @@ def test_a_packed_tree_outlasts_the_power(tmp_path: Path, exchange: bool, first:
     assert trees > 500
 
 
-def test_a_tree_that_is_not_synced_may_be_torn(tmp_path: Path) -> None:
-    """The model can find a fault."""
+def test_a_tree_without_sync_may_be_torn(tmp_path: Path) -> None:
+    """The model can detect an error."""
     during, after, _ = packing(tmp_path, durable=False)
     assert "torn" in during
     assert "torn" in after
@@ -321,7 +321,7 @@ def bundling(place: Path, *, durable: bool) -> tuple[set[str], set[str]]:
     def state(found: Tree) -> str:
         if all(found.get(name) == new[name] for name in names):
             return "new"
-        # Each file is whole; hashes of another archive make it refused, and the call is repeated
+        # Every file is complete; an archive with old hashes is refused and is bundled again
         whole = all(found.get(name) in (old[name], new[name]) for name in names)
         return "old" if whole else "torn"
 
@@ -332,11 +332,11 @@ def bundling(place: Path, *, durable: bool) -> tuple[set[str], set[str]]:
     return cut.seen, cut.after(disk)
 
 
-def test_a_bundle_outlasts_the_power(tmp_path: Path) -> None:
+def test_a_bundle_survives_a_power_loss(tmp_path: Path) -> None:
     assert bundling(tmp_path, durable=True) == ({"old", "new"}, {"new"})
 
 
-def test_a_bundle_that_is_not_synced_may_be_torn(tmp_path: Path) -> None:
+def test_a_bundle_without_sync_may_be_torn(tmp_path: Path) -> None:
     _, after = bundling(tmp_path, durable=False)
     assert "torn" in after
 
@@ -360,7 +360,7 @@ def building(place: Path, *, durable: bool) -> tuple[set[str], set[str]]:
     def state(tree: Tree) -> str:
         try:
             found = seen(below(tree, "store"))
-        except ValueError:  # an index that is cut off
+        except ValueError:  # a truncated index
             return "torn"
         return "new" if found == new else "old" if found == old else "torn"
 
@@ -372,17 +372,17 @@ def building(place: Path, *, durable: bool) -> tuple[set[str], set[str]]:
     return cut.seen, cut.after(disk)
 
 
-def test_a_store_outlasts_the_power(tmp_path: Path) -> None:
+def test_a_store_survives_a_power_loss(tmp_path: Path) -> None:
     assert building(tmp_path, durable=True) == ({"old", "new"}, {"new"})
 
 
-def test_a_store_that_is_not_synced_may_be_torn(tmp_path: Path) -> None:
+def test_a_store_without_sync_may_be_torn(tmp_path: Path) -> None:
     _, after = building(tmp_path, durable=False)
     assert "torn" in after
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_an_unpacked_tree_outlasts_the_power(tmp_path: Path, durable: bool) -> None:
+def test_an_unpacked_tree_survives_a_power_loss(tmp_path: Path, durable: bool) -> None:
     tree, archive, output = tree_to_bundle(tmp_path), tmp_path / "a.tar", tmp_path / "out"
     bundle(tree, archive)
     new = {"a.txt": b"a" * 300_000, "code/deep/b.py": b"import a\n", "link": b"a.txt"}

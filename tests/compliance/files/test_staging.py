@@ -1,4 +1,4 @@
-"""Folders in which files are made: what a kill leaves of them, and how they go."""
+"""Staging folders: what a killed process leaves in them, and how they are removed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Draft = Callable[[Path], AbstractContextManager[Any]]
 
 
 def left_by_a_kill(draft: Draft, path: Path) -> list[str]:
-    """The names beside a path after a process was killed that made something for it."""
+    """Kill a process while it creates a file for a path; return the names next to the path."""
     child = os.fork()
     if not child:
         with draft(path):
@@ -36,7 +36,9 @@ def left_by_a_kill(draft: Draft, path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("draft", [draft_file, draft_folder])
-def test_what_a_kill_leaves_is_known_by_the_file_it_was_for(draft: Draft, tmp_path: Path) -> None:
+def test_a_staging_folder_left_by_a_kill_is_found_by_its_target(
+    draft: Draft, tmp_path: Path
+) -> None:
     path = tmp_path / "Acme.tar"
     (left,) = left_by_a_kill(draft, path)
     assert left.startswith(PREFIX)
@@ -45,12 +47,12 @@ def test_what_a_kill_leaves_is_known_by_the_file_it_was_for(draft: Draft, tmp_pa
 
 
 def long_ago(folder: Path) -> None:
-    """As if a minute had gone by: one without a marker may just be made."""
+    """Make a folder one minute old: a newer folder without a marker may be in use."""
     past = time.time() - 60
     os.utime(folder, (past, past))
 
 
-def test_a_kill_before_the_marker_leaves_an_empty_folder_that_is_known(tmp_path: Path) -> None:
+def test_an_empty_staging_folder_without_a_marker_is_a_leftover(tmp_path: Path) -> None:
     path = tmp_path / "Acme.tar"
     left = tmp_path / f"{PREFIX}Acme.tar.71vlefa8"
     left.mkdir()
@@ -61,7 +63,7 @@ def test_a_kill_before_the_marker_leaves_an_empty_folder_that_is_known(tmp_path:
     assert leftovers(path) == []
 
 
-def test_a_kill_before_the_marker_is_written_leaves_a_folder_that_is_known(tmp_path: Path) -> None:
+def test_a_staging_folder_with_an_empty_marker_is_a_leftover(tmp_path: Path) -> None:
     path = tmp_path / "Acme.tar"
     left = tmp_path / f"{PREFIX}Acme.tar.71vlefa8"
     left.mkdir()
@@ -78,7 +80,7 @@ def test_a_kill_before_the_marker_is_written_leaves_a_folder_that_is_known(tmp_p
 
 
 def remove_and_die(path: Path, last: int) -> None:
-    """Fill a folder in which `path` is made and remove it, but for what is to come by then."""
+    """Fill a staging folder for `path`, and die at removal number `last` while removing it."""
     with draft_folder(path) as folder:
         for name in "abc":
             (folder / name).mkdir()
@@ -95,10 +97,10 @@ def remove_and_die(path: Path, last: int) -> None:
 
 
 @pytest.mark.parametrize("last", range(12))
-def test_a_kill_while_a_folder_is_removed_leaves_one_that_is_known(
+def test_a_kill_during_the_removal_of_a_folder_leaves_a_known_leftover(
     last: int, tmp_path: Path
 ) -> None:
-    """Whatever the order in which a file system lists names, at any of its removals."""
+    """At every removal, in any order in which a file system lists names."""
     path = tmp_path / "Acme.tar"
     child = os.fork()
     if not child:
@@ -115,10 +117,10 @@ def test_a_kill_while_a_folder_is_removed_leaves_one_that_is_known(
 
 
 @pytest.mark.parametrize("step", [(tempfile, "mkdtemp"), (os, "open")])
-def test_what_another_call_has_only_begun_is_no_leftover(
+def test_a_folder_that_another_call_just_created_is_not_a_leftover(
     step: tuple[Any, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Looked for from another process after each step of making a folder and its marker."""
+    """Another process looks for it after each step of creating the folder and its marker."""
     path, real = tmp_path / "Acme.tar", getattr(*step)
     found: list[int] = []
 
@@ -138,14 +140,14 @@ def test_what_another_call_has_only_begun_is_no_leftover(
         assert found == [0]
 
 
-def test_what_another_call_is_making_is_no_leftover(tmp_path: Path) -> None:
+def test_a_folder_in_use_is_not_a_leftover(tmp_path: Path) -> None:
     path = tmp_path / "Acme.tar"
     with draft_file(path):
         assert len(os.listdir(tmp_path)) == 1
         assert leftovers(path) == []
 
 
-def test_a_folder_is_removed_where_the_disk_fails_once(
+def test_a_folder_is_removed_if_the_disk_fails_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "stage"
@@ -163,7 +165,7 @@ def test_a_folder_is_removed_where_the_disk_fails_once(
     assert not folder.exists()
 
 
-def test_what_cannot_be_removed_stays_known(
+def test_a_folder_that_cannot_be_removed_stays_a_leftover(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "Acme.tar"
@@ -183,7 +185,7 @@ def test_what_cannot_be_removed_stays_known(
 
 
 def _fail_without_handles(path: Path, spare: int) -> None:
-    """Fail in a folder that is five levels deep where this process may open few more files."""
+    """Fail in a folder five levels deep while this process can open only a few more files."""
     with staging(path, draft=True) as folder:
         (folder / "a/b/c/d/e").mkdir(parents=True)
         (folder / "a/b/c/d/e/file").touch()
@@ -198,11 +200,11 @@ def _fail_without_handles(path: Path, spare: int) -> None:
 
 
 @pytest.mark.parametrize("spare", [0, 1, 2])
-def test_a_folder_is_removed_where_no_more_files_may_be_open(spare: int, tmp_path: Path) -> None:
+def test_a_folder_is_removed_without_free_file_handles(spare: int, tmp_path: Path) -> None:
     child = os.fork()
     if not child:
         try:
-            # Other tests may have left more files open than the limit
+            # Earlier tests may have left more files open than the limit
             os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
             resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
             with contextlib.suppress(OSError):
@@ -213,7 +215,7 @@ def test_a_folder_is_removed_where_no_more_files_may_be_open(spare: int, tmp_pat
     assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_is_removed_where_not_even_its_marker_can_be_opened(tmp_path: Path) -> None:
+def test_a_folder_is_removed_if_its_marker_cannot_be_opened(tmp_path: Path) -> None:
     child = os.fork()
     if not child:
         try:

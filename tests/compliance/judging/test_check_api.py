@@ -1,4 +1,4 @@
-"""The check as a library: good logs of every kind pass, and each way to break one is told apart."""
+"""The check as a library: good logs of every kind pass, and each violation is distinguished."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def logs_of(usage: str, name: str) -> list[LogBuilder]:
 
 
 def profile_of(which: LogKind) -> Profile:
-    """The profile in which a round's tables are errors: the policy's, where no verifier exists."""
+    """The profile in which violations of tables are errors: the policy if no verifier exists."""
     return Profile.VERIFIER if which.rules.verified else Profile.POLICY
 
 
@@ -44,7 +44,7 @@ def errors(log: LogBuilder, profile: Profile = Profile.VERIFIER) -> set[str]:
 # --- good logs ---
 
 
-def test_every_round_has_good_logs_to_start_from() -> None:
+def test_every_round_has_good_logs() -> None:
     assert {which[:2] for which in cases()} == set(ROUNDS)
     for usage, name in ROUNDS:
         made = {which.benchmark for which in cases() if which[:2] == (usage, name)}
@@ -64,7 +64,7 @@ def test_a_good_log_has_no_error_in_the_policy_profile(usage: str, name: str) ->
 
 
 @pytest.mark.parametrize(("usage", "name"), ROUNDS)
-def test_a_good_log_tells_what_it_is_of(usage: str, name: str) -> None:
+def test_the_verdict_on_a_good_log_has_its_benchmark_and_minutes(usage: str, name: str) -> None:
     for log in logs_of(usage, name):
         verdict = log.judge()
         assert verdict.benchmark == log.which.benchmark
@@ -73,28 +73,28 @@ def test_a_good_log_tells_what_it_is_of(usage: str, name: str) -> None:
         assert verdict.minutes > 0
 
 
-# --- one fault at a time, for every row of every table ---
+# --- one violation at a time, for every row of every table ---
 
 CHOOSES_THE_RULES = {"submission_division", "submission_benchmark"}
-"""Keys whose value decides which tables apply: a wrong one is another log altogether."""
+"""Keys whose value selects the tables: with a wrong value, the log is of another kind."""
 
 SILENTLY = {
-    # A formula of another key is worked out when the verifier meets this one.
+    # The verifier evaluates the formula of another key when it reaches this key.
     "opt_learning_rate_decay_steps": ("opt_learning_rate_warmup_steps",),
     "aggregated_eval_accuracy": ("eval_accuracy",),
     "run_stop": ("eval_accuracy",),
 }
-"""Keys that a row depends on though its constraints do not name them."""
+"""Keys that a row depends on although its constraints do not name them."""
 
 CRASH = "log.verifier-crash"
 
 MADE_UP = {"aggregated_eval_accuracy"}
-"""Keys that no log holds; the engine makes such records of others."""
+"""Keys that are not in any log; the engine derives their records from others."""
 
 
 @dataclass(frozen=True)
 class RuleViolation:
-    """A log with one fault, and the rules that it may break beside the one it must."""
+    """A log with one error, and the rules that it may violate in addition to the expected rule."""
 
     rule: str
     what: str
@@ -102,7 +102,7 @@ class RuleViolation:
     also: frozenset[str] = frozenset()
 
     def wrong(self) -> str:
-        """What the engine says amiss, or nothing."""
+        """The deviation from the expected findings, or an empty string."""
         found = errors(self.log, profile_of(self.log.which))
         if self.rule in found and found - {self.rule} <= self.also:
             return ""
@@ -110,7 +110,7 @@ class RuleViolation:
 
 
 class Breaker:
-    """Every way to break one kind of log in one place."""
+    """All single violations in one kind of log."""
 
     def __init__(self, log: LogBuilder) -> None:
         self.log = log
@@ -122,7 +122,7 @@ class Breaker:
         self.run.ordered = False
 
     def all(self) -> Iterator[RuleViolation | str]:
-        """Logs with one fault each; a sentence where a constraint has no counter-example."""
+        """Logs with one error each, and a string for each constraint without a counterexample."""
         for name, (rule, row) in self.rows.items():
             if name in CHOOSES_THE_RULES | MADE_UP:
                 continue
@@ -137,12 +137,12 @@ class Breaker:
             yield from self.misses(rule, row)
 
     def depends(self, name: str) -> frozenset[str]:
-        """Rules that look at a key of another row, going by how they print themselves."""
+        """Rules that look at a key of another row, according to their printed form."""
         found: set[str] = set()
         for rule, row in self.rows.values():
             if name in SILENTLY.get(row.name, ()) or any(name in c.text() for c in all_of(row)):
                 found.add(rule)
-                if row.some:  # the verifier ends where a target cannot be worked out
+                if row.some:  # the verifier stops if it cannot compute a target
                     found |= {f"{rule.rpartition('.')[0]}.target", CRASH}
         for scope in scopes(self.log.which):
             if any(name in end.text for end in scope.ends):
@@ -159,14 +159,14 @@ class Breaker:
             found |= {each.id for each in rules.checks}
         return frozenset(found)
 
-    # --- how often ---
+    # --- number of records ---
 
     def counts(self, rule: str, row: Row) -> Iterator[RuleViolation]:
         name = row.name
         if row.times.least and not row.times.instead:
             yield RuleViolation(rule, f"no {name}", self.log.drop(name), self.depends(name))
         elif row.times.least:
-            # Where one of several keys will do, no later scope can take the demand back.
+            # If one of several keys is enough, a later scope cannot remove the requirement.
             also = {f"common.{other}" for other in row.times.instead} | self.depends(name)
             logged = self.log.names()
             others = [other for other in row.times.instead if other in logged]
@@ -177,7 +177,7 @@ class Breaker:
             twice = self.log.repeat(name, "again" if value != "again" else "other")
             yield RuleViolation(rule, f"{name} twice", twice, self.depends(name))
 
-    # --- what each record must be ---
+    # --- constraints on each record ---
 
     def breaks(
         self, rule: str, row: Row, constraint: c.Constraint
@@ -218,18 +218,18 @@ class Breaker:
         if bad is NONE:
             yield f"{self.log.which}: nothing breaks {row.name} {constraint.text()}"
             return
-        # A target cannot be compared with a value of another type: there the verifier ends.
+        # A target cannot be compared with a value of another type: the verifier stops there.
         also = self.depends(row.name) | ({CRASH} if row.some else set())
         yield RuleViolation(
             rule, what, self.log.set(row.name, bad, only=0), frozenset(also - {rule})
         )
 
     def bad_value(self, broken: tuple[c.Constraint, ...], row: Row, good: Any = 1) -> Any:
-        """A value that breaks a constraint: the nearest to a good one that can be found."""
+        """A value that violates a constraint, as close to a good value as possible."""
         self.run.position = self.log.where(row.name)[0]
         return next((v for v in bad_values(good) if not _holds(broken, v, self.run)), NONE)
 
-    # --- what one record must reach ---
+    # --- constraints on at least one record ---
 
     def misses(self, rule: str, row: Row) -> Iterator[RuleViolation | str]:
         target = rule.rpartition(".")[0] + ".target"
@@ -255,7 +255,7 @@ NONE: Any = object()
 
 
 def bad_values(good: Any) -> Iterator[Any]:
-    """Values like a good one, near ones first."""
+    """Values similar to a good value, the closest first."""
     if isinstance(good, dict):
         for name, member in good.items():
             yield from (good | {name: bad} for bad in bad_values(member))
@@ -298,12 +298,12 @@ def _is_about_place(constraint: c.Constraint) -> bool:
 
 
 def _implied(constraint: c.Constraint, row: Row) -> bool:
-    """Whether each record obeys anyway."""
+    """Whether each record satisfies the constraint anyway."""
     return constraint in row.each
 
 
 @pytest.mark.parametrize(("usage", "name"), ROUNDS)
-def test_each_way_to_break_a_row_is_found_by_that_rule_alone(usage: str, name: str) -> None:
+def test_each_violation_of_a_row_is_found_only_by_its_rule(usage: str, name: str) -> None:
     wrong: list[str] = []
     tried = 0
     for log in logs_of(usage, name):
@@ -314,7 +314,7 @@ def test_each_way_to_break_a_row_is_found_by_that_rule_alone(usage: str, name: s
     assert tried > 40
 
 
-# --- records made of others, and stale lists ---
+# --- derived records and outdated lists ---
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_the_metrics_of_one_checkpoint_are_judged_together(which: LogKind) -> No
     assert errors(only_one) == set()
 
 
-def test_a_stale_list_of_names_is_the_verifiers_fault_only() -> None:
+def test_a_name_missing_from_the_list_of_the_verifier_is_only_a_note() -> None:
     rules = rounds["training", "4.0"]
     assert "llama2_70b_lora" in rules.omitted_from_open_list
     log = build("training", "4.0", "open", "llama2_70b_lora")
@@ -342,7 +342,7 @@ def test_a_stale_list_of_names_is_the_verifiers_fault_only() -> None:
     assert [(f.severity, f.stated_by) for f in found] == [("note", "verifier")]
 
 
-def test_rules_without_a_benchmark_in_the_round_accept_no_log() -> None:
+def test_a_retired_benchmark_with_rules_is_not_accepted() -> None:
     retired_with_rules = [
         (u, n, name) for u, n in ROUNDS for name in rounds[u, n].retired_with_rules
     ]
@@ -355,7 +355,7 @@ def test_rules_without_a_benchmark_in_the_round_accept_no_log() -> None:
 # --- findings ---
 
 
-def test_a_finding_says_where_what_is_and_what_must_be(good: LogBuilder) -> None:
+def test_a_finding_has_its_line_and_the_actual_and_expected_value(good: LogBuilder) -> None:
     log = good.set("opt_adamw_beta_2", 0.99)
     (finding,) = log.judge().findings
     assert finding.line == log.line_of("opt_adamw_beta_2")
@@ -365,19 +365,19 @@ def test_a_finding_says_where_what_is_and_what_must_be(good: LogBuilder) -> None
     assert finding.cites
 
 
-def test_what_is_absent_has_no_line(good: LogBuilder) -> None:
+def test_the_finding_of_a_missing_key_has_no_line(good: LogBuilder) -> None:
     (finding,) = good.drop("seed", "opt_name").judge().findings
     assert (finding.id, finding.line) == ("closed.llama31_8b.opt_name", None)
 
 
-def test_repeats_that_agree_are_a_warning_and_others_an_error(good: LogBuilder) -> None:
+def test_equal_repeats_are_a_warning_and_different_ones_an_error(good: LogBuilder) -> None:
     (same,) = good.repeat("opt_name").judge().findings
     (other,) = good.repeat("opt_name", "sgd").judge().findings[:1]
     assert same.severity is Severity.WARNING
     assert other.severity is Severity.ERROR
 
 
-def test_a_rule_broken_very_often_is_counted_and_not_listed_each_time(good: LogBuilder) -> None:
+def test_findings_of_one_rule_are_limited_and_counted(good: LogBuilder) -> None:
     log = good
     for _ in range(60):
         log = log.repeat("block_stop")
@@ -386,7 +386,7 @@ def test_a_rule_broken_very_often_is_counted_and_not_listed_each_time(good: LogB
     assert found[-1].message.endswith("(and 42 more in this log)")
 
 
-def test_so_are_lines_that_cannot_be_read(good: LogBuilder) -> None:
+def test_lines_that_cannot_be_read_are_one_finding_with_their_number(good: LogBuilder) -> None:
     broken = b':::MLLOG {"key": \n' * 50 + b":::MLLOG []\n" + b':::MLLOG {"key": \n' * 10
     log = parse_log(good.bytes() + broken)
     found = judge_log(log, good.which.rules, Profile.VERIFIER, "result_0.txt").findings
@@ -394,7 +394,7 @@ def test_so_are_lines_that_cannot_be_read(good: LogBuilder) -> None:
     first = len(good.bytes().splitlines()) + 1
     assert cut.line == first
     assert cut.message.endswith(f"(60 such lines, from line {first} to line {first + 60})")
-    # Lines are cut, not the file
+    # Lines are truncated, not the file
     assert "log.truncated" not in {finding.id for finding in found}
     (list_,) = [finding for finding in found if finding.id == "log.not-an-object"]
     assert list_.line == len(good.bytes().splitlines()) + 51
@@ -402,10 +402,10 @@ def test_so_are_lines_that_cannot_be_read(good: LogBuilder) -> None:
     assert f"line {list_.line}:" in crash.message
 
 
-# --- the function ---
+# --- the function check ---
 
 
-def test_check_gives_a_report(good: LogBuilder, tmp_path: Path) -> None:
+def test_check_returns_a_report(good: LogBuilder, tmp_path: Path) -> None:
     path = good.write(tmp_path / "result_0.txt")
     report = check(path, round="5.1", usage="training", profile="verifier")
     assert report.verdict == "accepted"
@@ -422,13 +422,13 @@ def test_check_gives_a_report(good: LogBuilder, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["5.1", "5.1.0", "v5.1", "V5.1.0"])
-def test_check_takes_a_round_by_any_of_its_spellings(
+def test_check_accepts_every_spelling_of_a_round(
     good: LogBuilder, tmp_path: Path, name: str
 ) -> None:
     assert check(good.write(tmp_path / "result_0.txt"), round=name).rules.round == "5.1"
 
 
-def test_check_counts_what_it_finds(good: LogBuilder, tmp_path: Path) -> None:
+def test_check_counts_errors_and_warnings(good: LogBuilder, tmp_path: Path) -> None:
     good.drop("opt_name").write(tmp_path / "result_0.txt")
     good.repeat("opt_name").write(tmp_path / "result_1.txt")
     report = check(tmp_path, round="5.1", profile="verifier")
@@ -463,7 +463,7 @@ def test_check_refuses_rounds_that_do_not_exist(
         check(path, **arguments)
 
 
-def test_check_refuses_a_path_that_is_not_there(tmp_path: Path) -> None:
+def test_check_refuses_a_missing_path_and_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(NothingToJudge, match="no such file"):
         check(tmp_path / "none.txt")
     with pytest.raises(NothingToJudge, match="nothing to check"):
@@ -474,13 +474,15 @@ def test_check_refuses_a_path_that_is_not_there(tmp_path: Path) -> None:
     "before",
     ["", "import podium.compliance.judging.pipeline; ", "import podium.compliance.cli.entry; "],
 )
-def test_the_package_offers_check_whatever_was_imported_before(before: str) -> None:
+def test_check_is_a_function_in_any_order_of_imports(before: str) -> None:
     code = f"{before}from podium import check; print(type(check).__name__)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "function"
+    reported = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert reported.stdout.strip() == "function"
 
 
-def test_the_package_offers_no_other_name() -> None:
+def test_an_unknown_name_of_the_package_is_an_attribute_error() -> None:
     assert "check" in compliance.__all__
     with pytest.raises(AttributeError, match="nonsense"):
         compliance.nonsense  # noqa: B018

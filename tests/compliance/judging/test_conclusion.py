@@ -1,4 +1,4 @@
-"""Whatever is wrong with a tree, all that a report says of it agrees."""
+"""All parts of a report agree, for any damage to a tree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RESULT = "Acme/results/ex_n8/llama31_405b"
 SYSTEM = "Acme/systems/ex_n8.json"
 
 Damage = Callable[[Path, int], None]
-"""Breaks a round in one way, in the log of a number where it is about one."""
+"""A way to damage a round; damage to a log applies to the log with this number."""
 
 
 def _log(root: Path, number: int) -> Path:
@@ -89,7 +89,7 @@ CRASHES: dict[str, Damage] = {
     "UTF-16": _edit(lambda data: data.decode("latin-1").encode("utf-16")),
     "a line of JSON that is cut": _edit(lambda data: data[:-40]),
 }
-"""What the official checker ends in a traceback on."""
+"""Damages on which the official checker crashes."""
 
 DAMAGES: dict[str, Damage] = CRASHES | {
     "an empty log": _edit(lambda _: b""),
@@ -133,7 +133,7 @@ def _report(good: Path, damages: list[tuple[str, int]], options: Options) -> Out
     for name, number in damages:
         try:
             DAMAGES[name](root, number)
-        # Another damage has taken the file away
+        # Another damage has removed the file
         except OSError:
             continue
     return check_inputs(discover([root], options), options).report
@@ -158,7 +158,7 @@ OPTIONS = st.sampled_from(
     st.lists(st.tuples(st.sampled_from(sorted(DAMAGES)), st.integers(0, 2)), max_size=4), OPTIONS
 )
 @settings(max_examples=120, deadline=None)
-def test_all_that_a_report_says_agrees(
+def test_all_parts_of_a_report_agree(
     good: Path, damages: list[tuple[str, int]], options: Options
 ) -> None:
     report = _report(good, damages, options)
@@ -188,7 +188,7 @@ def says_accepted(report: Outcome) -> None:
 
 
 def options_hide(report: Outcome) -> bool:
-    """Whether what rejects is not among the findings shown."""
+    """Whether options hide the findings that reject."""
     return report.verdict == "not judged"
 
 
@@ -227,8 +227,8 @@ def _verdicts(verdict: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted(CRASHES))
-def test_no_crash_of_the_official_checker_is_tolerated(name: str, good: Path) -> None:
-    """One run of three may fail; the official program ends without a verdict all the same."""
+def test_a_log_that_crashes_the_official_checker_is_rejected(name: str, good: Path) -> None:
+    """One of three runs may fail, but the official checker ends without a verdict."""
     policy = _report(good, [(name, 1)], Options())
     assert policy.official_verdict == "rejected"
     assert [entry.official_verdict for entry in policy.submissions] == ["rejected"]
@@ -238,13 +238,13 @@ def test_no_crash_of_the_official_checker_is_tolerated(name: str, good: Path) ->
     assert not compat_package(tree, "training", "5.1.0", Flags())[1]
 
 
-def test_a_log_of_no_result_decides_nothing(good: Path) -> None:
+def test_findings_of_a_log_outside_any_result_are_not_waived(good: Path) -> None:
     report = _report(good, [("a run that is aborted", 0), ("an unknown benchmark", 0)], Options())
     assert report.results == []
     assert not any(finding.waived for finding in report.findings)
 
 
-def test_a_log_that_breaks_a_rule_is_dropped_by_the_official_checker(good: Path) -> None:
+def test_the_official_checker_drops_a_log_that_violates_a_rule(good: Path) -> None:
     options = Options(profile=Profile.VERIFIER)
     report = _report(good, [("a wrong hyperparameter", 1)], options)
     assert report.verdict == "accepted"

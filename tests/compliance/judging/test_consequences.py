@@ -1,4 +1,4 @@
-"""One fact of a submission that several rules report is read once; the others name it."""
+"""A fact that several rules report is one finding; the other findings name it as the cause."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def as_open(log: LogBuilder) -> LogBuilder:
 
 
 @pytest.mark.parametrize("wrong", ["description", "logs"])
-def test_a_division_that_no_log_has_is_told_at_the_description(wrong: str, tmp_path: Path) -> None:
+def test_a_division_that_no_log_has_is_reported_at_the_description(
+    wrong: str, tmp_path: Path
+) -> None:
     tree = usual(tmp_path)
     if wrong == "logs":
         tree.result(change=as_open)
@@ -54,7 +56,7 @@ def test_a_division_that_no_log_has_is_told_at_the_description(wrong: str, tmp_p
     assert report.counts.error == 1
 
 
-def test_one_log_of_another_division_is_told_at_its_line(tmp_path: Path) -> None:
+def test_one_log_of_another_division_is_reported_at_its_line(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.log(1, as_open)
     report = tree.check()
@@ -65,14 +67,14 @@ def test_one_log_of_another_division_is_told_at_its_line(tmp_path: Path) -> None
     assert '"submission_division"' in log[found.line - 1]
 
 
-def test_capitals_make_no_other_division(tmp_path: Path) -> None:
+def test_a_division_in_other_case_is_not_another_division(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.result(change=lambda log: log.set("submission_division", "Closed"))
     ids = {found.id for found in tree.check().findings}
     assert not ids & {"result.other-division", "system.division-mismatch"}
 
 
-def test_a_result_folder_knows_its_description(tmp_path: Path) -> None:
+def test_a_result_folder_is_checked_against_its_description(tmp_path: Path) -> None:
     tree = usual(tmp_path).system(division="open")
     done = podium(
         "check", tree.root / tree.folder(), "--round", "5.1", "--format", "json", columns=80
@@ -84,13 +86,13 @@ def test_a_result_folder_knows_its_description(tmp_path: Path) -> None:
     )
 
 
-def test_another_system_is_no_consequence(tmp_path: Path) -> None:
+def test_the_mismatch_of_another_system_is_not_a_consequence(tmp_path: Path) -> None:
     tree = usual(tmp_path).system(division="open").system("other", system_name="other n8")
     tree.result("other", change=lambda log: log.set("submission_division", "open"), start=20)
     tree.log(1, as_open, "ex_n8")
     report = tree.check()
     roots = {(found.id, found.path) for found in own(report)}
-    # The first system has a log that agrees, so that the other two are at fault
+    # The first system has a log that agrees, so its other two logs are wrong
     assert ("system.division-mismatch", "systems/other.json") in roots
     assert ("system.division-mismatch", "systems/ex_n8.json") not in roots
     assert {found.path for found in own(report) if found.id == "result.other-division"} == {
@@ -99,7 +101,7 @@ def test_another_system_is_no_consequence(tmp_path: Path) -> None:
     }
 
 
-def test_an_empty_log_is_read_once(tmp_path: Path) -> None:
+def test_an_empty_log_is_one_finding(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     (tree.root / tree.folder() / "result_1.txt").write_text("")
     report = tree.check()
@@ -108,7 +110,7 @@ def test_an_empty_log_is_read_once(tmp_path: Path) -> None:
     assert report.official_verdict == "rejected"
 
 
-def test_the_text_counts_what_the_official_verifier_rejects_among_them(tmp_path: Path) -> None:
+def test_the_text_report_counts_consequences_that_reject_officially(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     for number in range(3):
         lines = (tree.root / tree.folder() / f"result_{number}.txt").read_text().splitlines()
@@ -119,7 +121,7 @@ def test_the_text_counts_what_the_official_verifier_rejects_among_them(tmp_path:
     assert "OFFICIAL VERIFIER: rejects" in done.stdout
 
 
-def test_seeds_of_runs_and_of_results_are_one_fact(tmp_path: Path) -> None:
+def test_a_missing_or_invalid_seed_is_one_finding(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.log(1, lambda log: log.drop("seed"))
     report = tree.check()
@@ -128,7 +130,7 @@ def test_seeds_of_runs_and_of_results_are_one_fact(tmp_path: Path) -> None:
     assert [found.id for found in own(tree.check())] == ["seeds.not-integer"]
 
 
-def test_a_source_that_did_not_come_is_named_once(tmp_path: Path) -> None:
+def test_a_missing_source_file_is_one_finding(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     ours = tree.root / "benchmarks" / tree.benchmark / "implementations" / "ours"
     (ours / "train.py").rename(ours / "other.py")
@@ -137,13 +139,13 @@ def test_a_source_that_did_not_come_is_named_once(tmp_path: Path) -> None:
     assert following(report, "code.source-not-found") == {"seeds.source"}
 
 
-def test_a_seed_of_no_source_file_is_a_fault_of_its_own(tmp_path: Path) -> None:
+def test_a_seed_logged_by_a_text_file_is_a_separate_finding(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.log(1, lambda log: log.meta("seed", file="/workspace/notes.txt", lineno=3))
     assert "seeds.source" in {found.id for found in own(tree.check())}
 
 
-def test_a_fault_beside_the_cause_stays_its_own(tmp_path: Path) -> None:
+def test_unrelated_errors_are_not_consequences(tmp_path: Path) -> None:
     tree = usual(tmp_path).system(division="open", submitter="Nobody")
     tree.log(1, lambda log: log.set("opt_name", "sgd"))
     ids = {found.id for found in own(tree.check())}
@@ -152,14 +154,14 @@ def test_a_fault_beside_the_cause_stays_its_own(tmp_path: Path) -> None:
     )
 
 
-def test_a_submitter_named_by_folder_and_logs_is_wrong_in_the_description(tmp_path: Path) -> None:
+def test_a_wrong_submitter_in_the_description_is_one_finding(tmp_path: Path) -> None:
     tree = usual(tmp_path).system(submitter="Nobody")
     report = tree.check()
     [found] = own(report)
     assert found.id == "system.name-mismatch"
     assert found.line is not None
     assert following(report, "system.name-mismatch") == {"system.submitter-mismatch"}
-    # Another one in the logs is a fact of its own
+    # Another submitter in the logs is a separate finding
     third = usual(tmp_path / "third").system(submitter="Nobody")
     third.result(change=lambda log: log.set("submission_org", "Somebody"))
     assert {found.id for found in own(third.check())} == {
@@ -168,7 +170,7 @@ def test_a_submitter_named_by_folder_and_logs_is_wrong_in_the_description(tmp_pa
     }
 
 
-def test_a_factor_below_what_is_allowed_follows_from_nothing(tmp_path: Path) -> None:
+def test_an_unsupported_scaling_factor_is_not_a_consequence(tmp_path: Path) -> None:
     tree = Submission(tmp_path, usual(tmp_path / "good").which).system().code().result()
     (tree.root / tree.folder() / "result_1.txt").write_text("")
     tree.write(f"{tree.folder()}/scaling.json", '{"scaling_factor": 0.5}')
@@ -176,7 +178,7 @@ def test_a_factor_below_what_is_allowed_follows_from_nothing(tmp_path: Path) -> 
     assert ids == {"log.no-records", "result.unsupported-scaling"}
 
 
-def test_fields_behind_a_fault_of_syntax_may_not_be_missing(tmp_path: Path) -> None:
+def test_missing_fields_are_a_consequence_of_a_truncated_description(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     path = tree.root / "systems" / "ex_n8.json"
     text = path.read_text()
@@ -185,7 +187,7 @@ def test_fields_behind_a_fault_of_syntax_may_not_be_missing(tmp_path: Path) -> N
     [found] = [each for each in own(report) if each.id.startswith("system.")]
     assert found.id == "system.not-json"
     assert following(report, "system.not-json") == {"system.missing-field"}
-    # A comma too many hides nothing
+    # A trailing comma hides no fields
     fields = json.loads(text)
     del fields["framework"]
     path.write_text(json.dumps(fields, indent=1)[:-2] + ",\n}")
@@ -195,7 +197,7 @@ def test_fields_behind_a_fault_of_syntax_may_not_be_missing(tmp_path: Path) -> N
     }
 
 
-def test_a_hidden_file_among_the_logs_is_told_once(tmp_path: Path) -> None:
+def test_a_hidden_file_among_the_logs_is_reported_once(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.write(f"{tree.folder()}/.DS_Store", "x")
     tree.write(f"{tree.folder()}/notes.doc", "x")
@@ -244,14 +246,14 @@ def test_a_log_that_cannot_be_read_is_one_error(
     assert "1 error, 0 warnings" in " ".join(lines)
 
 
-def test_a_compressed_log_that_is_cut_short_is_one_error(tmp_path: Path) -> None:
+def test_a_truncated_compressed_log_is_one_error(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     log = tree.root / tree.folder() / "result_1.txt"
     log.write_bytes(gzip.compress(log.read_bytes())[:12])
     assert [found.id for found in own(tree.check())] == ["log.broken-compression"]
 
 
-def test_the_name_of_a_log_without_records_is_a_fault_by_itself(tmp_path: Path) -> None:
+def test_the_invalid_name_of_an_empty_log_is_a_separate_finding(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     folder = tree.root / tree.folder()
     (folder / "result_1.txt").unlink()
@@ -275,7 +277,7 @@ ROW_IDS = (
     "open.submission_benchmark",
     "house.rule",
 )
-"""A rule of each kind that neither a package rule nor a check is."""
+"""One rule of each kind that is neither a package rule nor a check."""
 
 RULE_IDS = (*(rule.id for rule in FIXED_RULES), *(each.id for each in HPC), *ROW_IDS)
 
@@ -290,7 +292,7 @@ def test_every_declared_cause_is_a_rule() -> None:
     assert not unknown, f"no rule has the id of these causes: {sorted(unknown)}"
 
 
-def test_every_declaration_is_looked_up() -> None:
+def test_every_declared_cause_is_found_for_its_rule() -> None:
     for rule in FIXED_RULES:
         assert {*rule.follows} <= {*follows_of(rule.id)}, (
             f"{rule.id} declares follows=, and is not among JUDGING_RULES"
@@ -303,7 +305,7 @@ def test_every_declaration_is_looked_up() -> None:
 
 
 def circles(rule: str, behind: tuple[str, ...] = ()) -> Iterator[str]:
-    """Every circle of declared causes that a rule leads into."""
+    """Every cycle of declared causes that a rule leads into."""
     if rule in behind:
         yield " follows from ".join((*behind[behind.index(rule) :], rule))
         return
@@ -316,7 +318,7 @@ def test_no_rule_follows_from_itself() -> None:
     assert not found, "\n".join(found)
 
 
-# --- any findings ---
+# --- random findings ---
 
 RESULTS = {"results/a/bert": "systems/a.json", "results/b/bert": ""}
 PATHS = (
@@ -341,7 +343,7 @@ def any_finding(draw: st.DrawFn) -> Finding:
 
 
 @given(st.lists(any_finding(), max_size=30))
-def test_the_cause_of_every_consequence_is_reported_and_weighs_as_much(
+def test_every_chain_of_consequences_ends_at_a_reported_cause(
     findings: list[Finding],
 ) -> None:
     after = mark_consequences(findings, RESULTS)
@@ -352,7 +354,7 @@ def test_the_cause_of_every_consequence_is_reported_and_weighs_as_much(
     for each in counting:
         cause, steps = each, 0
         while cause.caused_by:
-            # Of findings of one rule, those that are their own cause end the chain
+            # Among findings of one rule, those without a cause end the chain
             cause = min(by_rule[cause.caused_by], key=lambda found: found.caused_by)
             steps += 1
             assert steps <= len(counting)

@@ -1,4 +1,4 @@
-"""`podium doctor`: what a submission still lacks, in order, with the command for each."""
+"""`podium doctor`: the unfinished steps of a submission, in order, with a command for each."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def doctor(tree: Submission, *more: str) -> int:
 
 
 def states(text: str) -> dict[str, str]:
-    """By step, whether it is done."""
+    """The state of each step."""
     lines = (line.partition(". ")[2] for line in text.splitlines() if line[:2].strip().isdigit())
     return dict(line.split(": ", 1) for line in lines)
 
 
-def test_a_complete_submission_is_told_so(
+def test_a_complete_submission_is_reported_as_complete(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert doctor(usual(tmp_path)) == Exit.CLEAN
@@ -36,7 +36,7 @@ def test_a_complete_submission_is_told_so(
     assert "Complete.\n      $ podium bundle " in out
 
 
-def test_the_command_of_a_complete_submission_works(
+def test_the_suggested_command_of_a_complete_submission_works(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = usual(tmp_path / "trees")
@@ -49,7 +49,7 @@ def test_the_command_of_a_complete_submission_works(
         capsys.readouterr()
 
 
-def test_a_complete_submission_with_a_configuration_is_packed(
+def test_pack_is_suggested_for_a_complete_submission_with_podium_toml(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path).write("podium.toml", 'round = "5.1"\n')
@@ -57,7 +57,7 @@ def test_a_complete_submission_with_a_configuration_is_packed(
     assert f"Complete.\n      $ podium pack {tree.root}\n" in capsys.readouterr().out
 
 
-def test_who_would_reject_a_submission_is_told(
+def test_the_output_names_who_would_reject_the_submission(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -82,7 +82,7 @@ def test_who_would_reject_a_submission_is_told(
         ("misspelt", "layout of files", "--select 'tree.*'"),
     ],
 )
-def test_what_is_missing_is_listed_with_its_command(
+def test_an_unfinished_step_is_listed_with_its_command(
     broken: str, step: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -105,7 +105,7 @@ def test_what_is_missing_is_listed_with_its_command(
     assert "Not complete: " in out
 
 
-def test_steps_come_in_order_and_one_is_shown_five_times(
+def test_steps_are_in_order_and_show_at_most_five_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -118,7 +118,7 @@ def test_steps_come_in_order_and_one_is_shown_five_times(
     assert "    - and 3 more" in out
 
 
-def test_what_init_wrote_is_not_complete(
+def test_the_output_of_init_is_not_complete(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "Acme"
@@ -128,13 +128,13 @@ def test_what_init_wrote_is_not_complete(
     assert run(["doctor", str(place)]) == Exit.FOUND
     out = capsys.readouterr().out
     assert out.startswith("Acme: checked against the policy of training 5.1\n")
-    told = states(out)
+    reported = states(out)
     unfinished = ("system descriptions", "runs of each result", "code and documents")
-    assert all("to do" in told[step] for step in unfinished)
+    assert all("to do" in reported[step] for step in unfinished)
 
 
 @pytest.mark.parametrize("left", ["systems", "results", ""])
-def test_what_is_no_submission_yet_is_told_what_it_lacks(
+def test_missing_folders_of_a_new_submission_are_reported(
     left: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / left).mkdir(exist_ok=True)
@@ -144,7 +144,7 @@ def test_what_is_no_submission_yet_is_told_what_it_lacks(
     assert ("results/ is missing" in out) is (left != "results")
 
 
-def test_it_says_when_nothing_names_the_round(
+def test_a_round_that_is_not_specified_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -154,7 +154,7 @@ def test_it_says_when_nothing_names_the_round(
     assert "no round is specified" not in capsys.readouterr().out
 
 
-def test_a_folder_of_submissions_or_none_is_a_usage_fault(
+def test_a_path_that_is_not_one_submission_is_a_usage_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -165,7 +165,7 @@ def test_a_folder_of_submissions_or_none_is_a_usage_fault(
     assert run(["doctor", str(log)]) == Exit.USAGE
 
 
-def test_names_reach_the_terminal_escaped(
+def test_names_are_escaped_in_the_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -192,7 +192,7 @@ def report_of(*findings: Finding) -> Report:
         (Finding("new.rule", Severity.ERROR, "x", None, None, "m"), 1, 0),
     ],
 )
-def test_errors_and_absences_are_to_do_other_warnings_advice(
+def test_errors_and_missing_parts_are_to_do_and_warnings_are_advice(
     finding: Finding, to_do: int, advised: int
 ) -> None:
     parts = by_step(report_of(finding))

@@ -1,4 +1,4 @@
-"""Workers of a scheduler in place of processes: the same results, whatever becomes of a worker."""
+"""Workers of a scheduler instead of processes: the same results, even if a worker is lost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[Any]:
-    """A scheduler with two workers, which gives up a batch that two of them died of."""
+    """A scheduler with two workers that gives up a batch after it has killed two workers."""
     dask, distributed = (pytest.importorskip(name) for name in ("dask", "distributed"))
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
@@ -76,7 +76,7 @@ def all_of(
     return [done for batch in engine.spread(work, tasks, care) for done in batch]
 
 
-# --- work, which other processes import ---
+# --- work that other processes import ---
 
 
 def louder(tasks: list[str]) -> list[str]:
@@ -84,7 +84,7 @@ def louder(tasks: list[str]) -> list[str]:
 
 
 def as_named(tasks: list[str]) -> list[str]:
-    """What the tasks tell it to do: end or hang the process, once or each time, or its worker."""
+    """Do what each task names: kill or hang the process, or kill its worker; or fail."""
     for task in tasks:
         what, _, mark = task.partition(" ")
         if mark and Path(mark).exists():
@@ -96,7 +96,7 @@ def as_named(tasks: list[str]) -> list[str]:
         while what == "hang":
             time.sleep(60)
         if what == "worker":
-            # This process was forked by the helper, which the worker has started
+            # The helper, which the worker started, has forked this process
             stat = Path(f"/proc/{os.getppid()}/stat").read_text()
             os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
             time.sleep(60)
@@ -124,7 +124,7 @@ def itself(task: str) -> str:
 CARE = TaskPolicy[str, str](limit, lost)
 
 
-# --- the same results ---
+# --- equal results ---
 
 
 def test_results_come_in_the_order_of_the_tasks(workers: Engine) -> None:
@@ -133,7 +133,7 @@ def test_results_come_in_the_order_of_the_tasks(workers: Engine) -> None:
 
 
 @linux
-def test_a_task_that_costs_its_process_is_told_of_as_by_processes(workers: Engine) -> None:
+def test_processes_and_workers_report_a_killed_task_in_the_same_way(workers: Engine) -> None:
     tasks = [*"abcdef", "die", *"ghi"]
     wanted = all_of(Processes(2), as_named, tasks, CARE)
     assert wanted[6] == "die: was killed by SIGKILL, perhaps for its memory, twice"
@@ -141,25 +141,25 @@ def test_a_task_that_costs_its_process_is_told_of_as_by_processes(workers: Engin
 
 
 @linux
-def test_a_task_that_hangs_its_process_is_told_of_likewise(workers: Engine) -> None:
+def test_a_task_that_hangs_is_reported_with_its_time_limit(workers: Engine) -> None:
     wanted = ["A", "hang: took more than 1 seconds, twice", "B"]
     assert all_of(workers, as_named, ["a", "hang", "b"], CARE) == wanted
 
 
 @linux
-def test_a_task_is_tried_again(workers: Engine, tmp_path: Path) -> None:
+def test_a_task_is_retried_after_its_process_dies(workers: Engine, tmp_path: Path) -> None:
     tasks = ["a", f"die {tmp_path}/x", "b", f"die {tmp_path}/y"]
     assert all_of(workers, as_named, tasks, CARE) == louder(tasks)
 
 
-def test_what_work_raises_is_raised_here(workers: Engine) -> None:
+def test_an_exception_of_the_work_is_raised_in_the_caller(workers: Engine) -> None:
     with pytest.raises(LookupError, match="fail"):
         all_of(workers, as_named, ["a", "fail"], CARE)
     assert all_of(workers, louder, ["a"], CARE) == ["A"]
 
 
 @linux
-def test_a_worker_that_is_killed_loses_nothing(workers: Engine, tmp_path: Path) -> None:
+def test_all_results_arrive_after_a_worker_is_killed(workers: Engine, tmp_path: Path) -> None:
     tasks = [*"abc", f"worker {tmp_path}/mark", *"def"]
     assert all_of(workers, as_named, tasks, CARE) == louder(tasks)
     assert (tmp_path / "mark").exists()
@@ -167,7 +167,7 @@ def test_a_worker_that_is_killed_loses_nothing(workers: Engine, tmp_path: Path) 
 
 @linux
 @pytest.mark.long
-def test_a_task_that_kills_each_worker_is_told_of(workers: Engine) -> None:
+def test_a_task_that_kills_every_worker_is_reported(workers: Engine) -> None:
     tasks = [*"abc", "worker", *"def"]
     wanted = louder(tasks)
     wanted[3] = "worker: ended together with its worker, several times"
@@ -176,7 +176,7 @@ def test_a_task_that_kills_each_worker_is_told_of(workers: Engine) -> None:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A submission, some of its logs with a fault; and one that is no log."""
+    """A submission with errors in two of its logs."""
     tree = usual(tmp_path)
     tree.log(0, lambda log: log.drop("opt_name"))
     tree.log(1, lambda log: log.drop("seed"))
@@ -184,11 +184,11 @@ def package(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("form", ["json", "text", "sarif"])
-def test_the_report_is_that_of_processes(
+def test_the_report_equals_that_of_processes(
     form: str, package: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "FEW_BYTES", 0)
-    # Relative paths, which workers must take as the command does
+    # Relative paths, which workers must resolve like the command
     monkeypatch.chdir(package.parent)
     words = ("check", package.name, "--round", "5.1", "--format", form)
     one, two = podium(*words, "--jobs", 2), podium(*words, "--engine", address)
@@ -197,7 +197,9 @@ def test_the_report_is_that_of_processes(
     assert podium(*words, "--engine", "processes") == one
 
 
-def test_the_store_is_that_of_processes(package: Path, address: str, tmp_path: Path) -> None:
+def test_the_results_store_equals_that_of_processes(
+    package: Path, address: str, tmp_path: Path
+) -> None:
     for name, words in {"one": ("--jobs", 2), "two": ("--engine", address)}.items():
         done = podium("results", "build", package, "--output", tmp_path / name, *words)
         assert done.exit_code == 0, done.stderr
@@ -212,7 +214,7 @@ def test_the_store_is_that_of_processes(package: Path, address: str, tmp_path: P
 # --- batches ---
 
 
-def test_a_batch_holds_so_many_bytes_at_most() -> None:
+def test_a_batch_has_a_maximum_size_in_bytes() -> None:
     sizes = [BATCH_BYTES // 4] * 40 + [3 * BATCH_BYTES, 1, 1]
     cut = [*batches(sizes, 2)]
     assert [number for batch in cut for number in batch] == [*range(43)]
@@ -221,16 +223,16 @@ def test_a_batch_holds_so_many_bytes_at_most() -> None:
     assert max(weights) <= BATCH_BYTES < 2 * max(weights)
 
 
-def test_all_workers_get_something_of_little() -> None:
+def test_small_inputs_are_divided_among_all_workers() -> None:
     sizes = [1 << 20] * 64
     assert [len([*batches(sizes, count)]) for count in (1, 2, 1000)] == [4, 8, 22]
     assert [len(each) for each in batches([0] * 1000, 8)] == [64] * 15 + [40]
 
 
-# --- which scheduler ---
+# --- selection of the scheduler ---
 
 
-def test_a_scheduler_is_named_by_its_file(address: str, tmp_path: Path) -> None:
+def test_a_scheduler_can_be_selected_by_its_file(address: str, tmp_path: Path) -> None:
     file = tmp_path / "scheduler.json"
     file.write_text(json.dumps({"address": address.partition(":")[2]}))
     with engine_of(f"dask:{file}", 1) as engine:
@@ -238,7 +240,7 @@ def test_a_scheduler_is_named_by_its_file(address: str, tmp_path: Path) -> None:
         assert all_of(engine, louder, ["a"], CARE) == ["A"]
 
 
-def test_a_scheduler_without_a_worker_is_one_line(
+def test_a_scheduler_without_a_worker_is_a_one_line_usage_error(
     good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distributed = pytest.importorskip("distributed")
@@ -255,7 +257,7 @@ def test_a_scheduler_without_a_worker_is_one_line(
     )
 
 
-# --- what cannot be used ---
+# --- unusable engines ---
 
 
 @pytest.mark.parametrize(
@@ -272,7 +274,7 @@ def test_a_scheduler_without_a_worker_is_one_line(
         ("dask:tcp://127.0.0.1:1", "--engine dask:tcp://127.0.0.1:1: no scheduler answers: "),
     ],
 )
-def test_an_engine_that_is_not_there_is_one_line(
+def test_an_unusable_engine_is_a_one_line_usage_error(
     engine: str, words: str, good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connecting, "SECONDS", 0.5)
@@ -283,7 +285,7 @@ def test_an_engine_that_is_not_there_is_one_line(
     assert done.output.count("\n") == 1
 
 
-def test_a_listener_that_says_nothing_is_one_line(
+def test_a_silent_listener_is_a_one_line_usage_error(
     good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
@@ -307,7 +309,7 @@ with distributed.LocalCluster(
 
 
 def stop(tasks: list[str]) -> list[str]:
-    """Stop the process that each task names, and take long."""
+    """Stop the process that each task names, and then sleep."""
     for task in tasks:
         os.kill(int(task), signal.SIGSTOP)
         time.sleep(60)
@@ -315,7 +317,7 @@ def stop(tasks: list[str]) -> list[str]:
 
 
 @linux
-def test_a_scheduler_that_stops_answering_is_one_line(
+def test_a_scheduler_that_stops_answering_is_a_usage_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
@@ -338,7 +340,7 @@ def test_a_scheduler_that_stops_answering_is_one_line(
 
 
 @pytest.mark.parametrize("starts", [1, 2])
-def test_a_cluster_whose_worker_is_lost_as_it_starts_is_started_again(
+def test_a_cluster_that_fails_to_start_is_started_once_more(
     starts: int, good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distributed = pytest.importorskip("distributed")
@@ -359,7 +361,7 @@ def test_a_cluster_whose_worker_is_lost_as_it_starts_is_started_again(
         assert done.output == said
 
 
-def test_without_the_extra_it_is_named(
+def test_missing_distributed_is_reported_with_the_pip_command(
     good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> ModuleType:
@@ -374,7 +376,7 @@ def test_without_the_extra_it_is_named(
     )
 
 
-def test_another_podium_on_a_worker_is_refused(
+def test_another_version_of_podium_on_a_worker_is_refused(
     workers: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dask_engine, "VERSION", "0.0.1")
@@ -383,16 +385,14 @@ def test_another_podium_on_a_worker_is_refused(
 
 
 @linux
-def test_a_file_that_only_this_process_sees_is_not_judged_elsewhere(
-    workers: Engine, tmp_path: Path
-) -> None:
+def test_a_file_that_workers_cannot_see_is_a_usage_error(workers: Engine, tmp_path: Path) -> None:
     care = TaskPolicy[str, str](limit, lost, itself)
     (tmp_path / "a").touch()
     missing = str(tmp_path / "b")
     # A file that no process sees is reported by the process that checks it
     assert all_of(workers, louder, [missing], care) == louder([missing])
     with (tmp_path / "a").open() as stream:
-        # A free number, and one so high that the worker has no file of that number
+        # A free descriptor, so high that the worker has no file with that number
         copy = fcntl.fcntl(stream.fileno(), fcntl.F_DUPFD_CLOEXEC, 900)
         here = f"/proc/self/fd/{copy}"
         try:
@@ -402,7 +402,7 @@ def test_a_file_that_only_this_process_sees_is_not_judged_elsewhere(
             os.close(copy)
 
 
-# --- a cluster of podium's own ---
+# --- the local cluster ---
 
 
 def _processes() -> list[Any]:
@@ -412,7 +412,7 @@ def _processes() -> list[Any]:
 
 
 @linux
-def test_a_cluster_listens_on_the_loopback_and_takes_nobody_without_its_key() -> None:
+def test_the_cluster_listens_on_loopback_and_requires_its_key() -> None:
     distributed = pytest.importorskip("distributed")
     others = {each.pid for each in _processes()}
     with engine_of("dask", 1) as engine:
@@ -437,7 +437,7 @@ def test_a_cluster_listens_on_the_loopback_and_takes_nobody_without_its_key() ->
 
 
 def _interrupted(path: Path, how: Callable[[subprocess.Popen[str]], None]) -> tuple[int, str]:
-    """Status and errors of a call that is interrupted while a worker is at a file; none is left."""
+    """Interrupt a call at a file, assert that no process remains; return the status and errors."""
     psutil = pytest.importorskip("psutil")
     words = [sys.executable, "-m", "podium", "check", str(path), "--engine", "dask", "-j", "2"]
     with subprocess.Popen(
@@ -451,7 +451,7 @@ def _interrupted(path: Path, how: Callable[[subprocess.Popen[str]], None]) -> tu
         root = psutil.Process(process.pid)
 
         def begun() -> bool:
-            # A helper, and the process that it has forked for the file; each may just end
+            # A helper, and the process that it forked for the file; either may end at any time
             with suppress(psutil.Error):
                 held = root.children(recursive=True)
                 return sum("serve" in " ".join(each.cmdline()) for each in held) > 1
@@ -484,15 +484,15 @@ def test_an_interrupt_is_one_line_and_leaves_no_worker(whole: bool, tmp_path: Pa
 
 @linux
 @pytest.mark.long
-def test_no_worker_outlives_a_command_that_is_killed(tmp_path: Path) -> None:
+def test_workers_end_after_the_command_is_killed(tmp_path: Path) -> None:
     with (tmp_path / "result_0.txt").open("wb") as stream:
         stream.truncate(1 << 40)
     status, err = _interrupted(tmp_path, lambda process: process.kill())
-    # Python's own tracker of what it holds may tell of it
+    # The resource tracker of Python may print a message
     assert (status, "Traceback" in err) == (-signal.SIGKILL, False)
 
 
-def test_what_workers_found_is_kept_for_the_next_call(
+def test_the_report_is_the_same_with_workers_and_a_cache(
     package: Path, address: str, tmp_path: Path
 ) -> None:
     words = ("check", package, "--round", "5.1", "--format", "json")

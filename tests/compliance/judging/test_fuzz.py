@@ -1,4 +1,4 @@
-"""Nothing that a file can hold makes the reader or the engine raise: there are only findings."""
+"""No content of a file makes the reader or the engine raise: there are only findings."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ BY_ROUND = {
 }
 
 INTERNAL = "internal."
-"""Where the ids of podium's own faults begin: a crash turned into a finding is one all the same."""
+"""The prefix of the ids of podium's internal errors, such as a crash turned into a finding."""
 
 
 def survives(data: bytes, rules: Round, profile: Profile) -> LogVerdict:
-    """Judge a log; no finding may be of a fault of podium's own."""
+    """Judge a log, and assert that no finding is an internal error of podium."""
     log = parse_log(data)
     log.all_records()
     verdict = judge_log(log, rules, profile, "result_0.txt", with_facts=True)
@@ -59,7 +59,7 @@ MARKS = (
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
-    """The bytes with a few edits: flipped, cut, repeated, moved, or with marks put in."""
+    """The bytes with a few random edits: flips, cuts, repeats, moves and inserted marks."""
     text = bytearray(data)
     for _ in range(rng.randint(1, 12)):
         at = rng.randrange(len(text) + 1)
@@ -93,13 +93,13 @@ def check_bytes(count: int, seed: int) -> None:
             survives(data, rules, profile)
 
 
-def test_no_edit_of_the_bytes_makes_anything_raise() -> None:
+def test_random_edits_of_the_bytes_do_not_raise() -> None:
     check_bytes(500, seed=1)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(usually(3, 5)))
-def test_no_edit_of_the_bytes_makes_anything_raise_in_a_long_run(seed: int) -> None:
+def test_random_edits_of_the_bytes_do_not_raise_in_a_long_run(seed: int) -> None:
     check_bytes(5_000, seed=1000 + seed)
 
 
@@ -122,7 +122,7 @@ NAMES = (
 
 
 def odd_records(data: bytes, rng: random.Random) -> bytes:
-    """A log with some of its members changed to anything at all."""
+    """A log in which some members are changed to arbitrary values."""
     lines = []
     for line in data.decode().splitlines():
         head, token, body = line.partition("{")
@@ -156,17 +156,17 @@ def check_records(count: int, seed: int) -> None:
             survives(data, rules, profile)
 
 
-def test_no_value_of_any_record_makes_anything_raise() -> None:
+def test_random_values_in_records_do_not_raise() -> None:
     check_records(700, seed=2)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(usually(3, 5)))
-def test_no_value_of_any_record_makes_anything_raise_in_a_long_run(seed: int) -> None:
+def test_random_values_in_records_do_not_raise_in_a_long_run(seed: int) -> None:
     check_records(4_000, seed=2000 + seed)
 
 
-# --- known damages, one after another ---
+# --- combinations of known damages ---
 
 
 def several_damages(data: bytes, rng: random.Random) -> Iterator[bytes]:
@@ -187,16 +187,16 @@ def check_damages(count: int, seed: int) -> None:
                 survives(data, rules, profile)
 
 
-def test_no_pile_of_damages_makes_anything_raise() -> None:
+def test_combined_damages_do_not_raise() -> None:
     check_damages(250, seed=3)
 
 
 @pytest.mark.long
-def test_no_pile_of_damages_makes_anything_raise_in_a_long_run() -> None:
+def test_combined_damages_do_not_raise_in_a_long_run() -> None:
     check_damages(5_000, seed=3000)
 
 
-# --- whole logs out of nothing ---
+# --- generated logs ---
 
 VALUES = st.recursive(
     st.none()
@@ -226,7 +226,7 @@ RECORDS = st.fixed_dictionaries(
 
 @settings(max_examples=250)
 @given(st.lists(RECORDS, max_size=25), st.sampled_from(ROUNDS), st.sampled_from(list(Profile)))
-def test_no_list_of_records_makes_anything_raise(
+def test_generated_records_do_not_raise(
     records: list[dict[str, Any]], rules: Round, profile: Profile
 ) -> None:
     data = "\n".join(f":::MLLOG {json.dumps(record)}" for record in records).encode()
@@ -237,6 +237,6 @@ def test_no_list_of_records_makes_anything_raise(
 
 @settings(max_examples=150)
 @given(st.binary(max_size=400), st.sampled_from(ROUNDS), st.sampled_from(list(Profile)))
-def test_no_bytes_make_anything_raise(data: bytes, rules: Round, profile: Profile) -> None:
+def test_generated_bytes_do_not_raise(data: bytes, rules: Round, profile: Profile) -> None:
     token = {"mllog": b":::MLLOG ", "mll": b":::MLL ", "mlpv": b":::MLPv0.5.0 "}[rules.generation]
     survives(token + data.replace(b"\x00", b"\n" + token), rules, profile)

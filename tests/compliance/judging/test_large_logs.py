@@ -1,4 +1,4 @@
-"""Logs of hundreds of megabytes: memory follows the records of a log, not the rest of it."""
+"""Logs of hundreds of megabytes: memory depends on the records of a log, not on other lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ status = run(["check", sys.argv[1], "--round", "5.1", "--quiet"])
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(status, int(peak.split()[1]) // 1024)
 """
-"""VmHWM is the peak of this program alone; `ru_maxrss` would hold that of the test's, too."""
+"""VmHWM is the peak of this process only; `ru_maxrss` would include that of the test process."""
 
 
 def repeated(line: bytes) -> Callable[[IO[bytes], int], None]:
@@ -49,13 +49,13 @@ def repeated(line: bytes) -> Callable[[IO[bytes], int], None]:
 
 
 def hole(stream: IO[bytes], size: int) -> None:
-    """One line of zeros that takes no room on the disk."""
+    """Write one line of zeros that takes no space on the disk."""
     stream.seek(size, os.SEEK_CUR)
     stream.write(b"\n")
 
 
 def peak(path: Path, fill: Callable[[IO[bytes], int], None], size: int) -> int:
-    """Megabytes that checking takes at most, of a good log with so much more before its end."""
+    """Peak megabytes of a check of a good log with `size` more megabytes before its last line."""
     build("training", "5.1", "closed", "llama31_405b").write(path.with_name("good"))
     *head, last = path.with_name("good").read_bytes().splitlines(keepends=True)
     with gzip.open(path, "wb", 1) if path.suffix == ".gz" else path.open("wb") as stream:
@@ -83,12 +83,12 @@ def peak(path: Path, fill: Callable[[IO[bytes], int], None], size: int) -> int:
     [
         ("result_0.txt", repeated(NOISE), (150, 300), 400),
         ("result_0.txt.gz", repeated(NOISE), (150, 300), 400),
-        # A line is kept up to 256 MiB, as it may yet turn out to be a record.
+        # A line is kept up to 256 MiB, because it may still turn out to be a record.
         ("result_0.txt", hole, (600, 1200), 900),
     ],
     ids=["noise", "compressed noise", "one line"],
 )
-def test_what_is_no_record_takes_bounded_memory(
+def test_lines_without_records_need_bounded_memory(
     name: str,
     fill: Callable[[IO[bytes], int], None],
     sizes: tuple[int, int],
@@ -100,6 +100,6 @@ def test_what_is_no_record_takes_bounded_memory(
     assert large <= 1.1 * small
 
 
-def test_records_take_some_times_their_size(tmp_path: Path) -> None:
-    """They are kept until the log is judged: this is not bounded, but foreseeable."""
+def test_records_need_at_most_six_times_their_size(tmp_path: Path) -> None:
+    """Records are kept until the log is judged, so their memory is predictable but not bounded."""
     assert peak(tmp_path / "result_0.txt", repeated(RECORD), 150) <= 6 * 150

@@ -1,4 +1,4 @@
-"""Laws of judging: what may stand in a log without changing what is said about it."""
+"""Properties of judging: changes of a log that do not change its findings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Said = Counter[tuple[Any, ...]]
 
 
 def said(log: LogBuilder, profile: Profile) -> Said:
-    """What is found, but for the lines."""
+    """The findings without their lines."""
     return Counter(map(_said, log.judge(profile).findings))
 
 
@@ -36,7 +36,7 @@ def _said(f: Finding) -> tuple[Any, ...]:
 
 
 def some(seed: int, count: int, wanted: tuple[str, ...] = ()) -> list[LogKind]:
-    """A few kinds of log: each round once, then others by chance."""
+    """A few kinds of log: one for each round, then random ones."""
     rng = random.Random(seed)
     rounds: dict[tuple[str, str], list[LogKind]] = {}
     for which in cases():
@@ -50,7 +50,7 @@ def some(seed: int, count: int, wanted: tuple[str, ...] = ()) -> list[LogKind]:
 
 
 def broken(log: LogBuilder, rng: random.Random) -> LogBuilder:
-    """The log with one value changed, so that there is something to say."""
+    """The log with one changed value, so that it has a finding."""
     fixed = [
         name
         for name, (_, row) in effective(log.which).items()
@@ -63,7 +63,7 @@ def broken(log: LogBuilder, rng: random.Random) -> LogBuilder:
 
 
 def order_matters(which: LogKind) -> set[str]:
-    """Rules with formulas: the official verifier works them out from the lines above only."""
+    """Rules with formulas, which the official verifier evaluates from the lines above only."""
     return {
         rule
         for rule, row in effective(which).values()
@@ -73,14 +73,14 @@ def order_matters(which: LogKind) -> set[str]:
 
 
 @pytest.mark.parametrize("which", some(1, 20, ("mllog",)), ids=str)
-def test_the_order_of_hyperparameters_changes_nothing_the_policy_says(which: LogKind) -> None:
+def test_the_order_of_hyperparameters_does_not_change_policy_findings(which: LogKind) -> None:
     rng = random.Random(str(which))
     for log in (build_log(which), broken(build_log(which), rng)):
         before = said(log, Profile.POLICY)
         for _ in range(3):
             shuffled = log.shuffled(rng)
             found = shuffled.judge(Profile.POLICY).findings
-            # A formula that stands above what it needs is known to trouble the official verifier.
+            # The official verifier is known to fail on a formula above the values that it needs.
             troubled = [
                 f
                 for f in found
@@ -102,11 +102,11 @@ def test_decay_steps_may_precede_warmup_steps(good: LogBuilder) -> None:
     assert "not logged before this record" in finding.message
 
 
-# --- what rules do not look at ---
+# --- text that rules ignore ---
 
 
 def everywhere(log: LogBuilder, make: Any) -> LogBuilder:
-    """The log with one more line before each third of its lines."""
+    """The log with an additional line before every third line."""
     lines: list[Line] = []
     for place, line in enumerate(log.lines):
         lines += [make(place, line), line] if place % 3 == 0 else [line]
@@ -114,7 +114,7 @@ def everywhere(log: LogBuilder, make: Any) -> LogBuilder:
 
 
 def check_unchanged(log: LogBuilder, other: LogBuilder) -> None:
-    """Both say the same, each finding at the line of the same record."""
+    """Assert that both logs have the same findings, at the lines of the same records."""
     for profile in PROFILES:
         assert said(other, profile) == said(log, profile)
         before, after = log.bytes().splitlines(), other.bytes().splitlines()
@@ -128,7 +128,7 @@ def check_unchanged(log: LogBuilder, other: LogBuilder) -> None:
 
 
 @pytest.mark.parametrize("which", some(2, 8), ids=str)
-def test_keys_that_nobody_knows_change_nothing(which: LogKind) -> None:
+def test_unknown_keys_do_not_change_the_findings(which: LogKind) -> None:
     log = broken(build_log(which), random.Random(str(which)))
 
     def unknown(place: int, line: Line) -> Line:
@@ -151,7 +151,7 @@ NOISE = (
 
 
 @pytest.mark.parametrize("which", some(3, 8), ids=str)
-def test_lines_without_a_token_change_nothing(which: LogKind) -> None:
+def test_lines_without_a_token_do_not_change_the_findings(which: LogKind) -> None:
     rng = random.Random(str(which))
     log = broken(build_log(which), rng)
     noisy = everywhere(log, lambda *_: Line(None, "", text=rng.choice(NOISE)))
@@ -170,7 +170,7 @@ PREFIXES = (
 
 
 @pytest.mark.parametrize("which", some(4, 8), ids=str)
-def test_text_before_the_token_changes_nothing(which: LogKind) -> None:
+def test_text_before_the_token_does_not_change_the_findings(which: LogKind) -> None:
     rng = random.Random(str(which))
     log = broken(build_log(which), rng)
     lines = tuple(Line(None, "", text=rng.choice(PREFIXES) + line.bytes) for line in log.lines)
@@ -178,7 +178,7 @@ def test_text_before_the_token_changes_nothing(which: LogKind) -> None:
 
 
 @pytest.mark.parametrize("which", some(5, 4), ids=str)
-def test_the_ends_of_lines_change_nothing(which: LogKind) -> None:
+def test_line_endings_do_not_change_the_verdict(which: LogKind) -> None:
     log = broken(build_log(which), random.Random(str(which)))
     for end in (b"\r\n", b"\r"):
         data = log.bytes().replace(b"\n", end)
@@ -187,7 +187,7 @@ def test_the_ends_of_lines_change_nothing(which: LogKind) -> None:
             assert verdict == log.judge(profile)
 
 
-# --- several faults ---
+# --- several errors ---
 
 NEAR = b':::MLLOG {"key": "zz", "time_ms": 1750000000000, "value": 1, "metadata": {}}'
 
@@ -208,7 +208,7 @@ FAULTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("one", "two"), list(combinations(FAULTS, 2)))
-def test_two_independent_faults_are_both_found(good: LogBuilder, one: str, two: str) -> None:
+def test_two_independent_errors_are_both_found(good: LogBuilder, one: str, two: str) -> None:
     for profile in PROFILES:
         first, second = said(FAULTS[one](good), profile), said(FAULTS[two](good), profile)
         assert first
@@ -221,7 +221,7 @@ def _ids(found: Said) -> set[tuple[str, str]]:
     return {(key[0], key[1]) for key in found}
 
 
-def test_all_faults_at_once_are_all_found(good: LogBuilder) -> None:
+def test_all_errors_of_one_log_are_found(good: LogBuilder) -> None:
     log, wanted = good, set()
     for fault in FAULTS.values():
         wanted |= _ids(said(fault(good), Profile.VERIFIER))
@@ -234,7 +234,7 @@ def test_all_faults_at_once_are_all_found(good: LogBuilder) -> None:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Many logs, good and bad, in folders; enough for several processes to be worth their start."""
+    """Many logs, good and bad, in folders: enough for more than one process."""
     root = tmp_path_factory.mktemp("logs")
     good = build("training", "5.1", "closed", "llama31_8b")
     faults = [*FAULTS.values()]
@@ -246,7 +246,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_a_report_is_the_same_whatever_the_number_of_processes(
+def test_the_report_does_not_depend_on_the_number_of_processes(
     tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = []
@@ -280,7 +280,7 @@ def test_findings_and_files_are_sorted(tree: Path) -> None:
     assert len({entry.path for entry in report.files}) == 180
 
 
-def test_each_file_is_judged_as_if_it_were_alone(tree: Path) -> None:
+def test_a_file_has_the_same_findings_alone_and_in_a_tree(tree: Path) -> None:
     report = check_paths([tree], Options(round="5.1"))
     for entry in report.files[::37]:
         alone = check_paths([tree / entry.path], Options(round="5.1"))

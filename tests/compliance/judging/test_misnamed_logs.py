@@ -1,4 +1,4 @@
-"""Logs that are not named result_<i>.txt: check says so first, fix renames them."""
+"""Logs that are not named result_<i>.txt: check reports them first, and fix renames them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_compressed_log_is_rejected_in_a_result(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_log_under_another_name_is_the_first_finding(name: str, tree: Submission) -> None:
+def test_a_misnamed_log_is_the_only_error_without_a_cause(name: str, tree: Submission) -> None:
     misname(tree, name)
     report = check(tree.root, round="5.1")
     leading = [each for each in report.findings if each.severity == "error" and not each.caused_by]
@@ -76,13 +76,13 @@ def test_a_log_under_another_name_is_the_first_finding(name: str, tree: Submissi
     assert "to result_1.txt (podium fix does it)" in leading[0].hint
     (few,) = [each for each in report.findings if each.id == "result.too-few-runs"]
     assert few.caused_by == "tree.misnamed-log"
-    # The official verifier sees one run less, whatever the cause
+    # The official verifier counts one run fewer in any case
     assert few.official
     assert check(tree.root, round="5.1", profile="verifier").verdict == "rejected"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_fix_gives_the_log_its_name_and_loses_nothing(name: str, tree: Submission) -> None:
+def test_fix_renames_the_log_and_keeps_its_content(name: str, tree: Submission) -> None:
     before = {path.name: path.read_bytes() for path in (tree.root / RESULT).iterdir()}
     misname(tree, name)
     assert podium("fix", tree.root, "--round", "5.1").exit_code == 1
@@ -95,16 +95,16 @@ def test_fix_gives_the_log_its_name_and_loses_nothing(name: str, tree: Submissio
     assert check(tree.root, round="5.1").verdict == "accepted"
 
 
-def test_logs_without_any_right_name_are_numbered_in_their_order(tree: Submission) -> None:
+def test_fix_numbers_misnamed_logs_in_their_order(tree: Submission) -> None:
     data = [misname(tree, f"seed_{number + 9}.out", number) for number in range(3)]
     podium("fix", tree.root, "--round", "5.1", "--write")
     logs = [tree.root / RESULT / f"result_{number}.txt" for number in range(3)]
     assert [log.read_bytes() for log in logs] == data
 
 
-def test_fix_closes_no_gap_while_a_log_has_no_place(tree: Submission) -> None:
+def test_fix_closes_no_gap_if_the_number_of_a_log_is_taken(tree: Submission) -> None:
     folder = tree.root / RESULT
-    # Its own number is taken: nobody knows which run it is
+    # Its number is taken, so it is not known which run it is
     shutil.copy(folder / "result_2.txt", folder / "results_2.txt")
     (folder / "result_1.txt").rename(folder / "elsewhere.md")
     done = podium("fix", tree.root, "--round", "5.1", "--write")
@@ -114,7 +114,7 @@ def test_fix_closes_no_gap_while_a_log_has_no_place(tree: Submission) -> None:
     assert "result_1.txt" not in names
 
 
-def test_a_log_beyond_the_runs_is_a_warning_and_is_left(tree: Submission) -> None:
+def test_a_surplus_misnamed_log_is_a_warning_and_is_not_renamed(tree: Submission) -> None:
     folder = tree.root / RESULT
     shutil.copy(folder / "result_2.txt", folder / "extra.log")
     report = check(tree.root, round="5.1")
@@ -143,7 +143,7 @@ def test_other_files_are_not_logs(name: str, text: str, tree: Submission) -> Non
     assert "tree.misnamed-log" not in found
 
 
-def test_a_log_that_no_reader_understands_is_a_log(tree: Submission) -> None:
+def test_a_log_in_an_unreadable_form_is_reported_as_misnamed(tree: Submission) -> None:
     folder = tree.root / RESULT
     text = (folder / "result_1.txt").read_text()
     lines = [{"log": line, "stream": "stdout"} for line in text.splitlines(keepends=True)]
@@ -162,7 +162,7 @@ def test_a_log_that_no_reader_understands_is_a_log(tree: Submission) -> None:
         assert [each.id for each in found if not each.caused_by] == ["tree.misnamed-log"]
 
 
-def test_what_a_link_leads_to_is_not_looked_into(tree: Submission, tmp_path: Path) -> None:
+def test_the_target_of_a_link_is_not_searched_for_records(tree: Submission, tmp_path: Path) -> None:
     outside = tmp_path / "outside.log"
     shutil.copy(tree.root / RESULT / "result_0.txt", outside)
     (tree.root / RESULT / "run.log").symlink_to(outside)
@@ -173,7 +173,9 @@ def test_what_a_link_leads_to_is_not_looked_into(tree: Submission, tmp_path: Pat
 # --- loose logs ---
 
 
-def test_a_folder_of_other_names_lists_them(tree: Submission, tmp_path: Path) -> None:
+def test_a_folder_of_misnamed_logs_is_reported_with_their_names(
+    tree: Submission, tmp_path: Path
+) -> None:
     logs = tmp_path / "rawlogs" / "15360"
     logs.mkdir(parents=True)
     for number in range(3):
@@ -186,7 +188,7 @@ def test_a_folder_of_other_names_lists_them(tree: Submission, tmp_path: Path) ->
     assert done.exit_code == 0
 
 
-def test_a_log_next_to_loose_logs_is_not_passed_over(tree: Submission, tmp_path: Path) -> None:
+def test_a_misnamed_log_next_to_loose_logs_is_reported(tree: Submission, tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     shutil.copytree(tree.root / RESULT, folder)
     (folder / "result_1.txt").rename(folder / "results_1.txt")
@@ -196,18 +198,18 @@ def test_a_log_next_to_loose_logs_is_not_passed_over(tree: Submission, tmp_path:
     assert found.path == "results_1.txt"
 
 
-def test_rcp_make_takes_logs_of_any_name(tree: Submission, tmp_path: Path) -> None:
+def test_rcp_make_accepts_logs_with_any_name(tree: Submission, tmp_path: Path) -> None:
     logs, output = tmp_path / "rcp_logs", tmp_path / "points.json"
     (logs / "256").mkdir(parents=True)
     for number in range(3):
         shutil.copy(tree.root / RESULT / f"result_{number}.txt", logs / f"256/seed_{number}.out")
     done = podium("rcp", "make", logs, "--round", "5.1", "--output", output)
-    # It is written, with the remark that a reference needs more runs
+    # The file is written, with a message that a reference needs more runs
     assert (done.exit_code, "has 3 runs" in done.stderr) == (1, True)
     assert output.is_file()
 
 
-def test_rcp_make_says_why_no_log_can_be_used(tree: Submission, tmp_path: Path) -> None:
+def test_rcp_make_reports_why_no_log_is_usable(tree: Submission, tmp_path: Path) -> None:
     logs = tmp_path / "rcp_logs"
     logs.mkdir()
     for number in range(3):
@@ -238,7 +240,7 @@ def test_rcp_make_says_why_no_log_can_be_used(tree: Submission, tmp_path: Path) 
         ([0], ["a.log", "b.log"], None, {"a.log": 1, "b.log": 2}, []),
     ],
 )
-def test_the_number_that_a_log_gets(
+def test_a_misnamed_log_gets_its_own_number_or_a_free_one(
     logs: list[int],
     misnamed: list[str],
     needed: int | None,

@@ -1,4 +1,4 @@
-"""The official verifier's verdict beside the policy's: from one pass, and the same as by itself."""
+"""The official verdict of a policy check: it equals the verdict of the verifier profile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rejecting(tree: Submission) -> list[tuple[str, str]]:
     return [(f.id, f.severity) for f in tree.check().findings if f.official]
 
 
-# --- who rejects ---
+# --- the two verdicts ---
 
 
 def test_both_accept_a_good_submission(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_both_accept_a_good_submission(tmp_path: Path) -> None:
     assert {entry.official_verdict for entry in report.files} == {"pass"}
 
 
-def test_the_official_verifier_alone_rejects_a_run_too_many(tmp_path: Path) -> None:
+def test_only_the_official_verifier_rejects_a_surplus_run(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(3)
     report = tree.check()
     assert (report.verdict, report.official_verdict) == ("accepted", "rejected")
@@ -50,12 +50,12 @@ def test_the_official_verifier_alone_rejects_a_run_too_many(tmp_path: Path) -> N
     assert rejecting(tree) == [("result.too-many-runs", "warning")]
 
 
-def test_the_policy_alone_rejects_a_broken_run_that_is_dropped(tmp_path: Path) -> None:
+def test_only_the_policy_rejects_a_dropped_run_with_an_error(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, lambda log: log.set("opt_adamw_beta_1", 0.5))
     report = tree.check()
     assert (report.verdict, report.official_verdict) == ("rejected", "accepted")
     assert report.rejected_by == ["policy"]
-    # The verifier fails the file, and accepts the result without it
+    # The verifier fails the file, but accepts the result without it
     failing = [entry.path for entry in report.files if entry.official_verdict == "fail"]
     assert failing == [f"{tree.folder()}/result_2.txt"]
     assert rejecting(tree) == []
@@ -69,7 +69,7 @@ def test_neither_rejects_a_run_that_only_missed_its_target(tmp_path: Path) -> No
     assert excused == {"dropped run"}
 
 
-def test_a_log_by_itself_has_both_verdicts(tmp_path: Path) -> None:
+def test_a_single_log_has_both_verdicts(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, lambda log: log.set("opt_adamw_beta_2", 0.95 + 1e-15))
     log = tree.root / tree.folder() / "result_2.txt"
     [entry] = check(log, round="5.1").files
@@ -84,7 +84,7 @@ def test_a_round_without_a_verifier_has_no_official_verdict(tmp_path: Path) -> N
     assert {entry.official_verdict for entry in (*report.files, *report.results)} == {None}
 
 
-def test_a_waiver_excuses_for_both_but_the_official_verdict_stays(tmp_path: Path) -> None:
+def test_a_waiver_does_not_change_the_official_verdict(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, lambda log: log.drop("seed"))
     tree.log(1, lambda log: log.drop("seed"))
     assert tree.check().rejected_by == ["policy", "verifier"]
@@ -101,11 +101,11 @@ def test_a_waiver_excuses_for_both_but_the_official_verdict_stays(tmp_path: Path
     assert {f.waived_by for f in report.findings if f.waived} == {"waivers.toml"}
 
 
-# --- the same verdict as by itself ---
+# --- equality with the verifier profile ---
 
 
 def agree(place: Path, **options: Any) -> list[Any]:
-    """What differs between the verdict beside the policy's and that of the verifier's profile."""
+    """Differences between the official verdict of a policy check and the verifier profile."""
     beside = check_paths([place], Options(**options))
     alone = check_paths([place], Options(**options, profile=Profile.VERIFIER))
 
@@ -117,18 +117,18 @@ def agree(place: Path, **options: Any) -> list[Any]:
         return {**found, ("Outcome", ""): whole}
 
     ours, theirs = verdicts(beside, "official_verdict"), verdicts(alone, "verdict")
-    # What rejects is marked, at the same places
+    # Findings that reject are marked at the same places
     marks = [sorted((f.path, f.id) for f in r.findings if f.official) for r in (beside, alone)]
     return [*(ours.items() ^ theirs.items()), *([marks] if marks[0] != marks[1] else [])]
 
 
-def test_published_rounds_have_the_verdicts_of_the_verifiers_profile(corpus: Path) -> None:
+def test_published_rounds_get_the_verdicts_of_the_verifier_profile(corpus: Path) -> None:
     rounds = sorted(corpus.glob("*_results_*"))
     assert len(rounds) > 10
     assert [(place.name, wrong) for place in rounds if (wrong := agree(place))] == []
 
 
-def test_damaged_submissions_have_the_verdicts_of_the_verifiers_profile(tmp_path: Path) -> None:
+def test_damaged_submissions_get_the_verdicts_of_the_verifier_profile(tmp_path: Path) -> None:
     usual(tmp_path / "good")
     wrong, rejected = [], 0
     for seed in range(60):
@@ -140,4 +140,4 @@ def test_damaged_submissions_have_the_verdicts_of_the_verifiers_profile(tmp_path
         wrong += [(seed, done, each) for each in agree(submission, round="5.1")]
         rejected += check(submission, round="5.1").official_verdict == "rejected"
     assert wrong == []
-    assert 10 < rejected < 55  # else they would show little
+    assert 10 < rejected < 55  # otherwise the comparison shows little

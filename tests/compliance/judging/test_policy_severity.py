@@ -1,4 +1,4 @@
-"""What the policy demands with a must, and files show for certain, is an error."""
+"""A violation of a "must" of the policy is an error if the files prove it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ERROR, WARNING = Severity.ERROR, Severity.WARNING
 
 
 def weight(log: LogBuilder, rule: str) -> Severity | None:
-    """What the finding of a rule weighs by the policy."""
+    """The severity of the finding of a rule in the policy profile."""
     return next(
         (each.severity for each in log.judge(Profile.POLICY).findings if each.id == rule), None
     )
@@ -42,7 +42,7 @@ def weight(log: LogBuilder, rule: str) -> Severity | None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_hyperparameters_outside_the_table(
+def test_a_hyperparameter_outside_the_table_has_the_expected_severity(
     which: tuple[str, str, str], key: str, value: Any, severity: Severity | None
 ) -> None:
     usage, name, benchmark = which
@@ -50,12 +50,12 @@ def test_hyperparameters_outside_the_table(
     assert weight(log, f"closed.{benchmark}.{key}") == severity
 
 
-def test_momentum_of_sgd() -> None:
+def test_another_momentum_of_sgd_is_an_error() -> None:
     log = build("training", "4.0", "closed", "resnet", (("opt_name", "sgd"),))
     assert weight(log.set("sgd_opt_momentum", 0.95), "closed.resnet.sgd.sgd_opt_momentum") is ERROR
 
 
-def test_new_reference_points_are_asked_for() -> None:
+def test_the_hint_for_a_new_batch_size_asks_for_reference_runs() -> None:
     log = build("training", "5.1", "closed", "llama31_405b").set("global_batch_size", 9217)
     rule = "closed.llama31_405b.global_batch_size"
     (finding,) = [each for each in log.judge(Profile.POLICY).findings if each.id == rule]
@@ -67,25 +67,27 @@ def late(log: LogBuilder) -> LogBuilder:
     return log.shift("run_stop", -60)
 
 
-def test_a_run_that_stops_before_its_passing_evaluation() -> None:
+def test_a_run_that_stops_before_its_passing_evaluation_is_an_error() -> None:
     log = build("training", "5.1", "closed", "llama31_405b")
     assert weight(late(log), "evaluation.stop-before-target") is ERROR
 
 
 @pytest.mark.parametrize(("name", "severity"), [("5.1", WARNING), ("6.0", ERROR)])
-def test_evaluations_that_every_run_leaves_out(
+def test_evaluations_that_every_run_omits_are_an_error_from_6_0_on(
     name: str, severity: Severity, tmp_path: Path
 ) -> None:
     log = later(build("training", name, "closed", "llama31_405b"))
     tree = Submission(tmp_path, log).system().code().result(change=sparse)
-    assert [each.severity for each in tree.told("result.evaluations-left-out")] == [severity]
-    assert tree.told("result.evaluations-left-out", "verifier") == []
+    assert [each.severity for each in tree.reported("result.evaluations-left-out")] == [severity]
+    assert tree.reported("result.evaluations-left-out", "verifier") == []
     tree.log(0)
-    assert tree.told("result.evaluations-left-out") == []
+    assert tree.reported("result.evaluations-left-out") == []
 
 
 @pytest.mark.parametrize(("name", "severity"), [("5.1", WARNING), ("6.0", ERROR)])
-def test_a_submission_without_code(name: str, severity: Severity, tmp_path: Path) -> None:
+def test_a_submission_without_code_is_an_error_from_6_0_on(
+    name: str, severity: Severity, tmp_path: Path
+) -> None:
     log = later(build("training", name, "closed", "llama31_405b"))
     tree = Submission(tmp_path, log).system().result()
     assert [each.severity for each in tree.found("code.none")] == [severity]

@@ -1,4 +1,4 @@
-"""Published submissions: what a check rejects, what was granted, and the tables of both."""
+"""Published submissions: which are rejected or granted, and the tables in the documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDS = ("hpc_results", "training_results")
 
 
 def judged(corpus: Path) -> dict[tuple[str, str], Report]:
-    """The report on each submission of the corpus, by its round and submitter."""
+    """The reports on all submissions of the corpus, by round and submitter."""
     found = {}
     for folder in sorted(corpus.glob("*_results_v*/")):
         usage, _, name = folder.name.partition("_results_v")
@@ -32,7 +32,9 @@ def reports(corpus: Path) -> dict[tuple[str, str], Report]:
     return judged(corpus)
 
 
-def test_the_corpus_rejects_what_the_list_says(reports: dict[tuple[str, str], Report]) -> None:
+def test_exactly_the_listed_submissions_of_the_corpus_are_rejected(
+    reports: dict[tuple[str, str], Report],
+) -> None:
     listed = {(each.round, each.submitter): each for each in REJECTED}
     for place, report in reports.items():
         assert (report.verdict == "rejected") == (place in listed), place
@@ -42,7 +44,7 @@ def test_the_corpus_rejects_what_the_list_says(reports: dict[tuple[str, str], Re
             assert (report.official_verdict or "none") == listed[place].official
 
 
-def test_what_was_granted_is_reported_with_its_evidence(
+def test_a_granted_submission_has_a_warning_with_its_evidence(
     reports: dict[tuple[str, str], Report],
 ) -> None:
     for each in GRANTED:
@@ -55,11 +57,11 @@ def test_what_was_granted_is_reported_with_its_evidence(
             assert (report.verdict, report.official_verdict) == ("accepted", "rejected")
 
 
-def test_few_of_those_rejected_are_accepted_by_the_official_verifier() -> None:
+def test_at_most_ten_rejected_submissions_pass_the_official_verifier() -> None:
     assert len([each for each in REJECTED if each.official != "rejected"]) <= 10
 
 
-def test_a_grant_holds_for_its_round_and_benchmark_alone() -> None:
+def test_a_grant_applies_only_to_its_round_submitter_and_benchmark() -> None:
     one = find_round("training", "1.1")
     assert granted_in(one, "Graphcore", "bert") is not None
     assert granted_in(one, "Graphcore", "resnet") is None
@@ -78,7 +80,9 @@ def line(each: Decision) -> str:
 @pytest.mark.parametrize(
     ("heading", "decisions"), [("still rejects", REJECTED), ("granted in review", GRANTED)]
 )
-def test_the_tables_of_the_page_are_the_data(heading: str, decisions: tuple[Decision, ...]) -> None:
+def test_the_tables_in_rules_md_match_the_data(
+    heading: str, decisions: tuple[Decision, ...]
+) -> None:
     page = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
     section = re.search(rf"### [^\n]*{heading}[^\n]*\n(.*?)(?=\n### |\n## |\Z)", page, re.DOTALL)
     assert section is not None

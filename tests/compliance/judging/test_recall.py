@@ -1,4 +1,4 @@
-"""`podium check --cache`: the report is that of a check without, whatever was changed between."""
+"""`podium check --cache`: the report equals that of a check without a cache after any change."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tests.compliance.trees import Submission, usual
 from tests.locations import ROOT
 
 TOKEN = "hf_" + "a1B2c3D4e5" * 3 + "f6G7"
-"""What looks like a token of Hugging Face."""
+"""A string that looks like a Hugging Face token."""
 
 Edit = Callable[[Path, random.Random], None]
 
 
 @dataclass
 class Checks:
-    """A tree, a cache for it, and which logs each check has read."""
+    """A tree, its cache, and the logs that each check has read."""
 
     tree: Path
     cache: Path
@@ -50,7 +50,7 @@ class Checks:
         return self.plain("--cache", "--cache-dir", self.cache, *options)
 
     def same(self, *options: object) -> Done:
-        """A check with the cache, whose report must be that of one without."""
+        """Check with the cache, and assert that the report equals that of a check without it."""
         plain, cached = self.plain(*options), self.cached(*options)
         assert cached == plain
         return cached
@@ -79,7 +79,7 @@ def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checks:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file was changed long before it is looked at."""
+    """Make every file look as if it was changed long before the check."""
     clock = SimpleNamespace(time_ns=lambda: 1 << 62)
     monkeypatch.setattr(recall, "time", clock)
 
@@ -93,7 +93,7 @@ def found(done: Done) -> list[tuple[str, str]]:
     return [(each["id"], each["path"]) for each in json.loads(done.stdout)["findings"]]
 
 
-# --- the same report ---
+# --- equal reports ---
 
 
 def _logs(tree: Path) -> list[Path]:
@@ -108,13 +108,13 @@ def _line_lost(tree: Path, chance: random.Random) -> None:
 
 
 def _digit(tree: Path, chance: random.Random) -> None:
-    """A change that leaves the file's size, and is given its old time."""
+    """Change a digit, but keep the size and the modification time of the file."""
     path = chance.choice(_logs(tree))
-    told, data = path.stat(), bytearray(path.read_bytes())
+    reported, data = path.stat(), bytearray(path.read_bytes())
     places = [at for at, each in enumerate(data) if chr(each).isdigit()]
     data[chance.choice(places)] = ord(chance.choice("123456789"))
     path.write_bytes(data)
-    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+    os.utime(path, ns=(reported.st_atime_ns, reported.st_mtime_ns))
 
 
 def _cut(tree: Path, chance: random.Random) -> None:
@@ -155,9 +155,9 @@ def _touched(tree: Path, chance: random.Random) -> None:
 
 def _described(tree: Path, chance: random.Random) -> None:
     path = next(tree.rglob("systems/*.json"))
-    told = json.loads(path.read_text())
-    told[chance.choice(sorted(told))] = chance.choice(["", "N/A", 7, "closed"])
-    path.write_text(json.dumps(told))
+    reported = json.loads(path.read_text())
+    reported[chance.choice(sorted(reported))] = chance.choice(["", "N/A", 7, "closed"])
+    path.write_text(json.dumps(reported))
 
 
 def _script(tree: Path, chance: random.Random) -> None:
@@ -167,7 +167,7 @@ def _script(tree: Path, chance: random.Random) -> None:
 
 
 def _linked(tree: Path, chance: random.Random) -> None:
-    """A log in whose place a link to another one stands."""
+    """Replace a log by a link to another log."""
     one, other = chance.choice(_logs(tree)), chance.choice(_logs(tree))
     if one != other and not other.is_symlink():
         one.unlink()
@@ -182,7 +182,7 @@ EDITS: tuple[Edit, ...] = (
 
 @pytest.mark.parametrize("clock", ["real", "later"])
 @pytest.mark.parametrize("profile", ["policy", "verifier"])
-def test_random_edits_give_the_report_of_a_check_without(
+def test_a_cached_check_gives_the_same_report_after_random_edits(
     profile: str, clock: str, checks: Checks, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     if clock == "later":
@@ -208,10 +208,10 @@ def test_an_unchanged_tree_is_not_judged_again(
     assert checks.read == []
 
 
-def test_a_file_of_another_file_system_with_the_same_times_is_judged(
+def test_a_changed_file_with_the_same_metadata_is_judged_again(
     tree: Submission, checks: Checks, later: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two images may be mounted at one place: size, times and inode say nothing of the content."""
+    """Two images may be mounted at one place: size, times and inode do not prove the content."""
 
     def same(status: os.stat_result) -> tuple[int, int, int, int]:
         return status.st_size, 1, 1, 1
@@ -228,7 +228,7 @@ def test_a_file_of_another_file_system_with_the_same_times_is_judged(
     checks.same("--round", "5.1")
 
 
-def test_a_file_of_an_earlier_podium_is_made_anew_without_a_word(
+def test_a_cache_file_of_an_older_version_is_rebuilt_without_a_message(
     tree: Submission, checks: Checks
 ) -> None:
     first = checks.cached("--round", "5.1")
@@ -237,7 +237,7 @@ def test_a_file_of_an_earlier_podium_is_made_anew_without_a_word(
     assert checks.cached("--round", "5.1") == first
 
 
-def test_a_file_with_another_time_and_the_same_content_is_not_judged_again(
+def test_a_file_with_a_new_time_and_equal_content_is_not_judged_again(
     tree: Submission, checks: Checks, later: None
 ) -> None:
     checks.cached("--round", "5.1")
@@ -248,10 +248,10 @@ def test_a_file_with_another_time_and_the_same_content_is_not_judged_again(
     assert checks.read == []
 
 
-def test_a_compressed_log_is_known_again(
+def test_an_unchanged_compressed_log_is_not_judged_again(
     tree: Submission, checks: Checks, later: None, tmp_path: Path
 ) -> None:
-    """Its hash is of the file, read once more: what is judged is never held as a whole."""
+    """Its hash is computed by a second read, because the file is never in memory as a whole."""
     loose = Checks(tmp_path / "loose", checks.cache, checks.read)
     loose.tree.mkdir()
     packed = loose.tree / "result_0.txt.gz"
@@ -263,10 +263,10 @@ def test_a_compressed_log_is_known_again(
     assert loose.same("--round", "5.1").exit_code == 1
 
 
-def test_a_change_within_one_tick_of_the_clock_is_seen(
+def test_a_change_within_one_tick_of_the_clock_is_detected(
     tree: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a file system whose clock stands still for the whole test."""
+    """The clock of the file system does not advance during the test."""
     tick = os.stat(checks.tree).st_mtime_ns
 
     def coarse(status: os.stat_result) -> tuple[int, int, int, int]:
@@ -285,15 +285,13 @@ def test_a_change_within_one_tick_of_the_clock_is_seen(
     checks.same("--round", "5.1")
 
 
-def test_several_paths_scores_and_parts_have_outcomes_of_their_own(
-    tree: Submission, checks: Checks
-) -> None:
+def test_the_cache_distinguishes_paths_and_options(tree: Submission, checks: Checks) -> None:
     for options in ((), ("--score",), (checks.tree / "Acme",), ("--strict",), ("--ignore", "*")):
         for _ in range(2):
             checks.same("--round", "5.1", *options)
 
 
-def test_waivers_mark_what_was_kept(tree: Submission, checks: Checks, tmp_path: Path) -> None:
+def test_waivers_apply_to_cached_findings(tree: Submission, checks: Checks, tmp_path: Path) -> None:
     tree.log(0, lambda log: log.drop("seed"))
     checks.cached("--round", "5.1")
     given = tmp_path / "waivers.toml"
@@ -302,19 +300,19 @@ def test_waivers_mark_what_was_kept(tree: Submission, checks: Checks, tmp_path: 
     checks.same("--round", "5.1")
 
 
-# --- what invalidates ---
+# --- invalidation ---
 
 
 @pytest.fixture
 def two(checks: Checks) -> Submission:
-    """Two results of three and ten runs, of benchmarks of their own."""
+    """Two results of different benchmarks, with three and two runs."""
     tree = usual(checks.tree)
     other = Submission(checks.tree, build("training", "5.1", "closed", "llama2_70b_lora"))
     other.result(runs=2)
     return tree
 
 
-def test_a_changed_rule_judges_again_only_the_logs_it_touches(
+def test_only_logs_affected_by_a_changed_rule_are_judged_again(
     two: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks.cached("--round", "5.1")
@@ -329,7 +327,7 @@ def test_a_changed_rule_judges_again_only_the_logs_it_touches(
     assert checks.read == []
 
 
-def test_a_changed_check_judges_every_log_again(
+def test_every_log_is_judged_again_after_a_check_changes(
     two: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks.cached("--round", "5.1")
@@ -357,7 +355,7 @@ benchmark = "{benchmark}"
 """
 
 
-def test_a_rule_of_the_house_judges_again_only_the_logs_it_touches(
+def test_only_logs_affected_by_a_project_rule_are_judged_again(
     two: Submission, checks: Checks
 ) -> None:
     config = checks.tree / "podium.toml"
@@ -374,7 +372,7 @@ def test_a_rule_of_the_house_judges_again_only_the_logs_it_touches(
     checks.same()
 
 
-def test_another_podium_judges_everything_again(
+def test_another_version_of_podium_judges_every_log_again(
     tree: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks.cached("--round", "5.1")
@@ -385,7 +383,7 @@ def test_another_podium_judges_everything_again(
     assert checks.read == []
 
 
-def test_plug_ins_judge_what_was_kept_as_well(
+def test_plugins_judge_cached_logs(
     tree: Submission, checks: Checks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks.cached("--round", "5.1")
@@ -394,10 +392,10 @@ def test_plug_ins_judge_what_was_kept_as_well(
     assert "acme.seed.odd" in {rule for rule, _ in found(done)}
 
 
-# --- the folder ---
+# --- the cache folder ---
 
 
-def test_the_cache_is_its_owners_and_the_tree_is_left_alone(
+def test_the_cache_is_private_and_the_tree_is_not_modified(
     tree: Submission, checks: Checks
 ) -> None:
     tree.write("benchmarks/notes.sh", f"export A={TOKEN}\n")
@@ -429,7 +427,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_file_is_told_of_and_made_anew(
+def test_a_damaged_cache_file_is_reported_and_rebuilt(
     damage: str, tree: Submission, checks: Checks
 ) -> None:
     good = checks.cached("--round", "5.1")
@@ -444,7 +442,7 @@ def test_a_damaged_file_is_told_of_and_made_anew(
     assert checks.read == []
 
 
-def test_a_link_in_the_files_place_is_not_followed(
+def test_a_link_in_place_of_the_cache_file_is_not_followed(
     tree: Submission, checks: Checks, tmp_path: Path
 ) -> None:
     good = checks.cached("--round", "5.1")
@@ -457,7 +455,7 @@ def test_a_link_in_the_files_place_is_not_followed(
 
 
 @pytest.mark.parametrize("why", ["other users can write", "it is no folder", "it is a link"])
-def test_a_folder_that_cannot_be_trusted_is_not_used(
+def test_an_untrusted_cache_folder_is_not_used(
     why: str, tree: Submission, checks: Checks, tmp_path: Path
 ) -> None:
     plain = checks.cached("--round", "5.1")
@@ -476,7 +474,7 @@ def test_a_folder_that_cannot_be_trusted_is_not_used(
     assert done.stderr.count("\n") == 1
 
 
-def test_a_cache_that_cannot_be_written_is_told_of(
+def test_a_cache_that_cannot_be_written_is_reported(
     tree: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = checks.plain("--round", "5.1")
@@ -497,7 +495,7 @@ def test_a_cache_in_the_tree_is_refused(tree: Submission, checks: Checks) -> Non
     assert not (checks.tree / "cache").exists()
 
 
-def test_the_usual_folder_is_the_users_own(
+def test_environment_variables_set_the_cache_folder(
     tree: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("PODIUM_CACHE_DIR", raising=False)
@@ -510,7 +508,7 @@ def test_the_usual_folder_is_the_users_own(
     assert len([*(tmp_path / "own/checks").iterdir()]) == 1
 
 
-def test_clearing_removes_all_that_was_kept(tree: Submission, checks: Checks) -> None:
+def test_clear_cache_removes_all_cache_files(tree: Submission, checks: Checks) -> None:
     checks.cached("--round", "5.1")
     checks.cached("--round", "5.1", "--profile", "verifier")
     assert len(checks.kept) == 2
@@ -518,7 +516,7 @@ def test_clearing_removes_all_that_was_kept(tree: Submission, checks: Checks) ->
     assert (len(checks.kept), len(checks.read)) == (1, 3)
 
 
-def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
+def test_the_least_recently_used_entry_is_removed_first(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, most=500)
     shelf.open()
     for number, name in enumerate(("a", "b", "c")):
@@ -531,9 +529,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
         shelf.write("e", bytes(501))
 
 
-def test_checks_at_the_same_time_do_not_disturb_each_other(
-    tree: Submission, checks: Checks
-) -> None:
+def test_concurrent_checks_do_not_affect_each_other(tree: Submission, checks: Checks) -> None:
     plain = checks.plain("--round", "5.1")
     words = [sys.executable, "-m", "podium", "check", str(checks.tree), "--round", "5.1"]
     words += ["--format", "json", "--jobs", "1", "--cache-dir", str(checks.cache)]

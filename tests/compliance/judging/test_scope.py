@@ -1,4 +1,4 @@
-"""What is judged of a submission where only a folder of its results is given."""
+"""The scope of a check of only a results folder of a submission."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_good_result_is_accepted_as_in_its_submission(tree: Submission) -> Non
 
 
 @pytest.mark.parametrize("above", [0, 1, 2])
-def test_a_run_too_few_is_missed_from_any_folder_of_results(tree: Submission, above: int) -> None:
+def test_a_missing_run_is_reported_from_any_folder_of_results(tree: Submission, above: int) -> None:
     result = tree.root / tree.folder()
     (result / "result_2.txt").unlink()
     report = check([result, *result.parents][above], round="5.1")
@@ -45,7 +45,7 @@ def test_a_run_too_few_is_missed_from_any_folder_of_results(tree: Submission, ab
     assert (report.results[0].verdict, report.official_verdict) == ("rejected", "rejected")
 
 
-def test_seeds_are_compared_and_a_missed_target_may_be_dropped(tree: Submission) -> None:
+def test_seeds_and_dropped_runs_of_a_result_folder_are_judged(tree: Submission) -> None:
     def same(log: LogBuilder) -> LogBuilder:
         return log.set("seed", 7)
 
@@ -74,7 +74,7 @@ def test_results_given_twice_are_judged_once(tree: Submission, tmp_path: Path) -
         assert report.verdict == "accepted"
 
 
-def test_instances_of_throughput_are_a_result_too(tmp_path: Path) -> None:
+def test_instances_of_throughput_are_judged_as_a_result(tmp_path: Path) -> None:
     tree = throughput(tmp_path)
     [folder] = (tree.root / "results").glob("*/weak/*")
     report = check(folder, usage="hpc", round=tree.rules.name)
@@ -82,7 +82,7 @@ def test_instances_of_throughput_are_a_result_too(tmp_path: Path) -> None:
     assert "throughput.no-strong-result" not in ids(report)
 
 
-def test_folders_below_a_result_and_elsewhere_are_loose_logs(tree: Submission) -> None:
+def test_logs_below_a_result_or_outside_results_are_loose_logs(tree: Submission) -> None:
     result = tree.root / tree.folder()
     for folder in (result / "old", tree.root / "benchmarks/kept"):
         shutil.copytree(result, folder, ignore=shutil.ignore_patterns("old"))
@@ -91,6 +91,6 @@ def test_folders_below_a_result_and_elsewhere_are_loose_logs(tree: Submission) -
         assert report.not_judged.startswith("results: number of runs")
 
 
-def test_a_single_log_leaves_nothing_unsaid(tree: Submission) -> None:
+def test_a_single_log_has_no_note_on_unchecked_parts(tree: Submission) -> None:
     report = check(tree.root / tree.folder() / "result_0.txt", round="5.1")
     assert report.not_judged == ""

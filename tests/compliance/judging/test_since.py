@@ -1,4 +1,4 @@
-"""`podium check --since REF`: what belongs to changed files is judged, and the rest named."""
+"""`podium check --since REF`: only parts with changed files are judged; the rest is named."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Submission(root, build("training", "5.1", "closed", "llama2_70b_lora")).result(runs=2)
     other = usual(root)
     other.name = "Beta"
-    # At other times than the runs of Acme: equal runs are copies, which only the whole shows
+    # The times differ from the runs of Acme: equal runs are copies, which only a full check finds
     other.system().code().result(start=3)
     (root / ".gitignore").write_text("*.ignored\nresult_9.txt\n")
     (root / "README.md").write_text("A round.\n")
@@ -40,38 +40,38 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def since(tree: Path, *options: object, ref: str = "HEAD") -> dict[str, Any]:
     done = podium("check", tree, "--since", ref, "--format", "json", *options)
     assert done.stderr == ""
-    told: dict[str, Any] = json.loads(done.stdout)
-    assert done.exit_code == bool(told["rejected_by"])
-    return told
+    reported: dict[str, Any] = json.loads(done.stdout)
+    assert done.exit_code == bool(reported["rejected_by"])
+    return reported
 
 
-def logs(told: dict[str, Any]) -> set[str]:
-    return {str(Path(each["path"]).parent) for each in told["files"] if each["kind"] == "log"}
+def logs(reported: dict[str, Any]) -> set[str]:
+    return {str(Path(each["path"]).parent) for each in reported["files"] if each["kind"] == "log"}
 
 
-def test_nothing_changed_is_nothing_judged(tree: Path) -> None:
-    told = since(tree)
-    assert (told["verdict"], told["files"], told["findings"]) == ("accepted", [], [])
-    assert told["not_judged"] == "files that have not changed since HEAD (8 of 8 files)"
+def test_an_unchanged_tree_is_not_judged(tree: Path) -> None:
+    reported = since(tree)
+    assert (reported["verdict"], reported["files"], reported["findings"]) == ("accepted", [], [])
+    assert reported["not_judged"] == "files that have not changed since HEAD (8 of 8 files)"
     assert (
         "not checked: files that have not changed"
         in podium("check", tree, "--since", "HEAD").stdout
     )
 
 
-def test_a_changed_log_has_its_result_judged_as_in_the_whole(tree: Path) -> None:
+def test_the_result_of_a_changed_log_is_judged_as_in_a_full_check(tree: Path) -> None:
     path = tree / RESULT / "result_1.txt"
     path.write_text(path.read_text().replace("opt_base_learning_rate", "opt_other_rate"))
-    told = since(tree)
-    assert logs(told) == {RESULT}
-    assert [each["path"] for each in told["results"]] == [RESULT]
-    assert told["not_judged"].startswith(
+    reported = since(tree)
+    assert logs(reported) == {RESULT}
+    assert [each["path"] for each in reported["results"]] == [RESULT]
+    assert reported["not_judged"].startswith(
         "files that have not changed since HEAD (5 of 8 files); the rest of the submission"
     )
     whole = json.loads(podium("check", tree, "--format", "json").stdout)
     own = [each for each in whole["findings"] if each["path"].startswith(RESULT)]
-    assert own == [each for each in told["findings"] if each["path"].startswith(RESULT)]
-    assert told["verdict"] == "rejected"
+    assert own == [each for each in reported["findings"] if each["path"].startswith(RESULT)]
+    assert reported["verdict"] == "rejected"
 
 
 @pytest.mark.parametrize(
@@ -89,19 +89,19 @@ def test_a_changed_log_has_its_result_judged_as_in_the_whole(tree: Path) -> None
         ("Gamma/result_0.txt", {"Gamma"}, []),
     ],
 )
-def test_a_file_has_judged_what_it_belongs_to(
+def test_a_changed_file_selects_the_results_that_it_belongs_to(
     changed: str, judged: set[str], submissions: list[str], tree: Path
 ) -> None:
     path = tree / changed
     path.parent.mkdir(exist_ok=True)
     with path.open("a") as stream:
         stream.write("\n")
-    told = since(tree)
-    assert logs(told) == judged
-    assert [each["path"] for each in told["submissions"]] == submissions
+    reported = since(tree)
+    assert logs(reported) == judged
+    assert [each["path"] for each in reported["submissions"]] == submissions
 
 
-def test_a_deleted_log_and_a_deleted_result_are_missed(tree: Path) -> None:
+def test_a_deleted_log_or_result_counts_as_a_change(tree: Path) -> None:
     (tree / RESULT / "result_1.txt").unlink()
     assert "result.too-few-runs" in {each["id"] for each in since(tree)["findings"]}
     for path in (tree / RESULT).iterdir():
@@ -110,14 +110,14 @@ def test_a_deleted_log_and_a_deleted_result_are_missed(tree: Path) -> None:
     assert [each["path"] for each in since(tree)["submissions"]] == ["Acme"]
 
 
-def test_what_is_committed_counts_from_the_ref(tree: Path) -> None:
+def test_a_commit_after_the_ref_counts_as_a_change(tree: Path) -> None:
     (tree / OTHER / "result_0.txt").write_text("nothing\n")
     git(tree, "commit", "-q", "-a", "-m", "worse")
     assert logs(since(tree)) == set()
     assert logs(since(tree, ref="HEAD~1")) == {OTHER}
 
 
-def test_a_link_is_judged_where_what_it_leads_to_changes(tree: Path) -> None:
+def test_a_link_is_judged_if_its_target_changes(tree: Path) -> None:
     link = tree / OTHER / "result_1.txt"
     link.unlink()
     link.symlink_to("../llama31_405b/result_0.txt")
@@ -128,31 +128,31 @@ def test_a_link_is_judged_where_what_it_leads_to_changes(tree: Path) -> None:
     assert logs(since(tree)) == {RESULT, OTHER}
 
 
-def test_what_git_was_told_not_to_look_at_counts_as_changed(tree: Path) -> None:
+def test_a_changed_file_marked_assume_unchanged_is_judged(tree: Path) -> None:
     path = tree / RESULT / "result_0.txt"
     git(tree, "update-index", "--assume-unchanged", str(path))
     path.write_text("nothing\n")
     assert logs(since(tree)) == {RESULT}
 
 
-def test_a_part_of_a_round_is_narrowed_as_well(tree: Path) -> None:
+def test_since_applies_to_a_part_of_a_round(tree: Path) -> None:
     path = tree / RESULT / "result_0.txt"
     path.write_text(path.read_text() + "\n")
     assert logs(since(tree / "Acme")) == {RESULT.removeprefix("Acme/")}
     assert logs(since(tree / "Beta")) == set()
     assert {each["path"] for each in since(tree / RESULT)["files"]} >= {"result_0.txt"}
-    told = since(path)
-    assert [each["path"] for each in told["files"]] == ["result_0.txt"]
+    reported = since(path)
+    assert [each["path"] for each in reported["files"]] == ["result_0.txt"]
 
 
-def test_the_index_stays_as_it_is(tree: Path) -> None:
+def test_the_git_index_is_not_modified(tree: Path) -> None:
     (tree / "README.md").touch()
     index = (tree / ".git/index").read_bytes()
     since(tree)
     assert (tree / ".git/index").read_bytes() == index
 
 
-def test_what_the_cache_has_of_the_rest_stays(tree: Path, tmp_path: Path) -> None:
+def test_cache_entries_of_unchanged_files_are_kept(tree: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     podium("check", tree, "--cache-dir", cache)
     (kept,) = (cache / "checks").iterdir()
@@ -167,24 +167,24 @@ def test_what_the_cache_has_of_the_rest_stays(tree: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("ref", "told"),
+    ("ref", "reported"),
     [
         ("nowhere", "no such branch, tag or commit"),
         ("--help", "no such branch, tag or commit"),
         ("HEAD:README.md", "no such branch, tag or commit"),
     ],
 )
-def test_an_unknown_ref_is_refused(ref: str, told: str, tree: Path) -> None:
-    _refused(podium("check", tree, f"--since={ref}"), told)
+def test_an_unknown_ref_is_refused(ref: str, reported: str, tree: Path) -> None:
+    _refused(podium("check", tree, f"--since={ref}"), reported)
 
 
-def test_a_path_in_no_repository_is_refused(tree: Path, tmp_path: Path) -> None:
+def test_a_path_outside_a_repository_is_refused(tree: Path, tmp_path: Path) -> None:
     usual(tmp_path / "plain")
     _refused(podium("check", tmp_path / "plain", "--since", "HEAD"), "needs a git repository")
     _refused(podium("check", tmp_path / "nowhere", "--since", "HEAD"), "no such file or folder")
     _refused(podium("check", "-", "--since", "HEAD"), "not standard input")
 
 
-def _refused(done: Done, told: str) -> None:
+def _refused(done: Done, reported: str) -> None:
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert told in done.stderr
+    assert reported in done.stderr

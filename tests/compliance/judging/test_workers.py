@@ -1,4 +1,4 @@
-"""Work spread over processes: in order, and no process outlives the one that started it."""
+"""Work spread over processes: results in order, and no process remains after its parent."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def twice(tasks: list[int]) -> list[int]:
 def flat(
     work: Callable[[list[int]], list[int]], tasks: list[int], jobs: int, seconds: float = 900
 ) -> list[int]:
-    """All results; a task that is lost gives its number below zero."""
+    """All results; a lost task gives its negative number."""
     care = TaskPolicy[int, int](lambda _: seconds, lambda task, _: -task)
     return [done for batch in spread(work, tasks, jobs, care) for done in batch]
 
 
 def alive(process: int) -> bool:
-    """Whether a process still runs; one that has ended but was not waited for does not."""
+    """Whether a process runs; a zombie does not run."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -65,7 +65,7 @@ def alive(process: int) -> bool:
 
 
 def until(what: object, seconds: float = 60) -> bool:
-    """Whether something comes true in time."""
+    """Whether a condition becomes true in time."""
     assert callable(what)
     end = time.monotonic() + seconds
     while not what():
@@ -83,7 +83,7 @@ def test_results_come_in_the_order_of_the_tasks(jobs: int) -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked at in /proc")
 @pytest.mark.parametrize("state", ["busy", "idle"])
-def test_no_worker_outlives_a_parent_that_is_killed(state: str, tmp_path: Path) -> None:
+def test_workers_end_after_their_parent_is_killed(state: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path), state]
     parent = subprocess.Popen(command, cwd=ROOT)
     try:
@@ -96,11 +96,11 @@ def test_no_worker_outlives_a_parent_that_is_killed(state: str, tmp_path: Path) 
     assert until(lambda: not any(alive(worker) for worker in workers), 30)
 
 
-# --- processes that are lost ---
+# --- lost processes ---
 
 
 def dying(numbers: set[int], once: Path | None = None) -> Callable[[list[int]], list[int]]:
-    """Work that ends its process at some tasks: each time, or in the first try only."""
+    """Work that kills its process at some tasks: at each attempt, or only at the first one."""
 
     def work(tasks: list[int]) -> list[int]:
         for task in tasks:
@@ -125,7 +125,7 @@ def hanging(numbers: set[int]) -> Callable[[list[int]], list[int]]:
 
 
 class Forked:
-    """A function as it is, which a forked process has already: only its place is pickled."""
+    """A function that a forked process already has: only its identifier is pickled."""
 
     known: dict[int, Callable[[list[int]], list[int]]] = {}  # noqa: RUF012
 
@@ -143,7 +143,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="the work is passed o
 @linux
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("numbers", [{0}, {50}, {100}, {3, 4, 5, 77}])
-def test_a_process_that_dies_costs_its_task_only(jobs: int, numbers: set[int]) -> None:
+def test_a_killed_process_loses_only_its_own_task(jobs: int, numbers: set[int]) -> None:
     tasks = list(range(1, 102))
     lost = {tasks[number] for number in numbers}
     wanted = [-task if task in lost else 2 * task for task in tasks]
@@ -151,13 +151,13 @@ def test_a_process_that_dies_costs_its_task_only(jobs: int, numbers: set[int]) -
 
 
 @linux
-def test_a_task_is_tried_again_in_a_fresh_process(tmp_path: Path) -> None:
+def test_a_task_is_retried_in_a_new_process(tmp_path: Path) -> None:
     tasks = list(range(1, 60))
     assert flat(dying({1, 30, 31, 59}, tmp_path), tasks, 3) == twice(tasks)
 
 
 @linux
-def test_where_all_tasks_are_lost_it_ends(tmp_path: Path) -> None:
+def test_spread_ends_if_all_tasks_are_lost(tmp_path: Path) -> None:
     tasks = list(range(1, 9))
     assert flat(dying(set(tasks)), tasks, 2) == [-task for task in tasks]
 
@@ -171,7 +171,7 @@ def test_a_process_that_hangs_is_ended() -> None:
 
 
 @linux
-def test_nobody_waits_for_a_process_that_hangs_once_the_rest_is_not_wanted() -> None:
+def test_closing_the_results_does_not_wait_for_a_hanging_process() -> None:
     care = TaskPolicy[int, int](lambda _: 900, lambda task, _: -task)
     batches = spread(hanging({30}), list(range(1, 40)), 2, care)
     next(batches)
@@ -182,7 +182,7 @@ def test_nobody_waits_for_a_process_that_hangs_once_the_rest_is_not_wanted() -> 
 
 @pytest.fixture
 def logs(good: LogBuilder, tmp_path: Path) -> Path:
-    """Two dozen logs, some of them with a fault, more than one process judges."""
+    """Two dozen logs, some with an error, for more than one process."""
     for number in range(24):
         log = good if number % 5 else good.drop("opt_name")
         log.write(tmp_path / f"logs/result_{number}.txt")
@@ -201,7 +201,7 @@ def report(path: Path, jobs: int) -> str:
 
 @linux
 @pytest.mark.usefixtures("few_bytes")
-def test_the_report_is_that_of_one_process(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_equals_that_of_one_process(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = report(logs, 1)
     assert report(logs, 4) == one
     mark = logs.parent / "mark"
@@ -219,7 +219,7 @@ def test_the_report_is_that_of_one_process(logs: Path, monkeypatch: pytest.Monke
 
 @linux
 @pytest.mark.usefixtures("few_bytes")
-def test_a_file_that_ends_every_process_is_a_finding(
+def test_a_file_that_kills_every_process_is_a_finding(
     logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judged(log: Any, rules: Any, profile: Any, path: str, **options: Any) -> Any:
@@ -243,7 +243,7 @@ def test_a_file_that_ends_every_process_is_a_finding(
 
 
 @pytest.mark.parametrize("size", [0, 1 << 20, 1 << 30])
-def test_the_time_that_a_file_may_take_grows_with_it(size: int, tmp_path: Path) -> None:
+def test_the_time_limit_of_a_file_grows_with_its_size(size: int, tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     with path.open("wb") as stream:
         stream.truncate(size)

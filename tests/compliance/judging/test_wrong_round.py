@@ -1,4 +1,4 @@
-"""Logs judged by another round than theirs: one finding names the round, the others follow."""
+"""Logs judged by another round than their own: one finding names the round as the cause."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_round_that_fits_is_named_and_how_to_select_it(logs: Path) -> None:
+def test_the_matching_round_is_reported_with_its_option(logs: Path) -> None:
     report = check(logs, round="6.1")
     [found] = [each for each in report.findings if each.id == "round.mismatch"]
     assert found.severity == "error"
@@ -40,7 +40,7 @@ def test_the_round_that_fits_is_named_and_how_to_select_it(logs: Path) -> None:
     assert found.hint.startswith(f"use --round {fits}, or ")
     assert check(logs, round=fits).verdict == "accepted"
     assert own(report) == ["round.mismatch"]
-    # The official verifier crashes on the name of the benchmark, which follows as well
+    # The official verifier crashes on the benchmark name, which is also a consequence
     causes = {each.caused_by for each in report.findings}
     assert causes == {"", "round.mismatch", "closed.submission_benchmark"}
 
@@ -59,23 +59,23 @@ def test_a_log_is_read_once_for_all_rounds_of_a_format(
     assert set(reads.values()) == {1}
 
 
-def test_the_usage_is_named_where_it_is_another(tmp_path: Path) -> None:
+def test_the_hint_for_a_log_of_another_usage_names_the_usage(tmp_path: Path) -> None:
     build("hpc", "3.0", "closed", "openfold").write(tmp_path / "result_0.txt")
     [found] = [e for e in check(tmp_path, round="5.1").findings if e.id == "round.mismatch"]
     assert "use --usage hpc --round 3.0" in found.hint
 
 
-def test_logs_of_an_older_format_are_known_by_it(tmp_path: Path) -> None:
+def test_logs_of_an_older_format_are_matched_to_their_round(tmp_path: Path) -> None:
     build("training", "0.6", "closed", "ssd").write(tmp_path / "result_0.txt")
     report = check(tmp_path, round="5.1")
     assert own(report) == ["round.mismatch"]
     [found] = [each for each in report.findings if each.id == "round.mismatch"]
     assert "none of training 0.6" in found.message
-    # Of one file, that file is named
+    # The finding of a single file names that file
     assert found.path == "result_0.txt"
 
 
-def test_the_folders_name_decides_among_rounds_that_fit(tmp_path: Path) -> None:
+def test_the_folder_name_decides_among_matching_rounds(tmp_path: Path) -> None:
     folder = tmp_path / "training_results_v4.0"
     folder.mkdir()
     build("training", "4.0", "closed", "dlrm_dcnv2").write(folder / "result_0.txt")
@@ -84,7 +84,9 @@ def test_the_folders_name_decides_among_rounds_that_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["policy", "verifier"])
-def test_a_broken_log_of_the_right_round_is_told_as_such(profile: str, tmp_path: Path) -> None:
+def test_a_log_with_many_errors_is_not_reported_as_another_round(
+    profile: str, tmp_path: Path
+) -> None:
     log = build("training", "5.1", "closed", "llama31_8b")
     keys = ("opt_adamw_beta_1", "opt_adamw_beta_2", "opt_adamw_epsilon", "opt_gradient_clip_norm")
     log.drop(*keys, "opt_adamw_weight_decay", "seed").set("max_sequence_length", 7)
@@ -92,20 +94,20 @@ def test_a_broken_log_of_the_right_round_is_told_as_such(profile: str, tmp_path:
     assert "round.mismatch" not in own(check(tmp_path, round="5.1", profile=profile))
 
 
-def test_one_strange_log_among_good_ones_is_no_matter_of_the_round(tmp_path: Path) -> None:
+def test_one_log_of_another_round_is_not_a_round_mismatch(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     other = build("training", "4.0", "closed", "stable_diffusion").bytes()
     (tree.root / tree.folder() / "result_2.txt").write_bytes(other)
     assert "round.mismatch" not in own(tree.check())
 
 
-def test_the_verifiers_profile_names_no_round(logs: Path) -> None:
+def test_the_verifier_profile_reports_no_round_mismatch(logs: Path) -> None:
     report = check(logs, round="6.1", profile="verifier")
     assert "round.mismatch" not in {each.id for each in report.findings}
 
 
 def dated(folder: Path, log: LogBuilder, day: str) -> Path:
-    """A log whose clock begins on a day."""
+    """Write a log whose clock begins on a day, and return its path."""
     start = datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp() * 1000
     delta = int(start - log.first("cache_clear").time_ms)
 
@@ -124,7 +126,7 @@ def dated(folder: Path, log: LogBuilder, day: str) -> Path:
         ("2026-04-30", "6.0", {"5.1"}),
     ],
 )
-def test_the_time_of_the_runs_decides_among_rounds_that_fit(
+def test_the_date_of_the_runs_decides_among_matching_rounds(
     day: str, first: str, others: set[str], tmp_path: Path
 ) -> None:
     dated(tmp_path, build("training", "5.1", "closed", "llama31_8b"), day)
@@ -136,15 +138,15 @@ def test_the_time_of_the_runs_decides_among_rounds_that_fit(
     assert own(report) == ["round.mismatch"]
 
 
-def test_without_a_time_every_round_that_fits_is_named(tmp_path: Path) -> None:
+def test_every_matching_round_is_named_if_no_date_decides(tmp_path: Path) -> None:
     dated(tmp_path, build("training", "5.1", "closed", "llama31_8b"), "2031-01-01")
     [found] = [e for e in check(tmp_path).findings if e.id == "round.mismatch"]
     assert "dated" not in found.message
     assert all(f"training {each}" in found.message for each in ("5.1", "6.0"))
 
 
-def test_a_log_with_one_fault_is_not_said_to_be_of_another_round(tmp_path: Path) -> None:
-    # Outside of the time of every round that is published, as logs of a round to come are
+def test_a_log_with_one_error_is_not_reported_as_another_round(tmp_path: Path) -> None:
+    # The date is after every published round, as in logs of a future round
     log = build("training", "6.1", "closed", "llama31_8b").set("opt_name", "sgd")
     path = dated(tmp_path, log, "2026-09-01")
     report = check(path)

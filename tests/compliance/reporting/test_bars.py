@@ -1,4 +1,4 @@
-"""Bars in a terminal: one scale for each group, and nothing of a name is obeyed."""
+"""Bars in a terminal: one scale for each group, and names are printed as plain text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.compliance.command_line import podium
 from tests.compliance.tools.review.rounds import NAME, submission
 
 
-def test_bars_of_a_group_have_one_scale() -> None:
+def test_bars_in_a_group_share_one_scale() -> None:
     text = bars(
         [Bar("a", "one", 4.0, "4"), Bar("a", "two", 2.0, "2"), Bar("b", "three", 1.0, "1")], 40
     )
@@ -22,18 +22,18 @@ def test_bars_of_a_group_have_one_scale() -> None:
     assert max(map(len, text.splitlines())) <= 40
 
 
-def test_names_are_text() -> None:
+def test_markup_and_escape_sequences_in_names_have_no_effect() -> None:
     text = bars([Bar("[bold]g", "[red]x\x1b[31m", 1.0, "1")], 60)
     assert "[bold]g" in text
     assert "[red]x" in text
     assert "\x1b" not in text
 
 
-def test_nothing_to_draw_is_no_line() -> None:
+def test_an_empty_list_of_bars_prints_nothing() -> None:
     assert bars([], 40).strip() == ""
 
 
-def test_scores_are_drawn_after_their_table(tmp_path: Path) -> None:
+def test_the_bars_option_of_score_draws_bars(tmp_path: Path) -> None:
     submission(tmp_path)
     done = podium("score", tmp_path / NAME, "--bars", "--quiet")
     assert "llama31_405b, closed: minutes\nAcme ex_n8" in done.stdout
@@ -41,7 +41,7 @@ def test_scores_are_drawn_after_their_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [("--format", "csv"), ("--explain", "ex_n8")])
-def test_bars_go_with_text_alone(more: tuple[str, str], tmp_path: Path) -> None:
+def test_the_bars_option_needs_the_text_format(more: tuple[str, str], tmp_path: Path) -> None:
     submission(tmp_path)
     done = podium("score", tmp_path / NAME, "--bars", *more)
     assert (done.exit_code, "--bars needs the text format" in done.stderr) == (2, True)

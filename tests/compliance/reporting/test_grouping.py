@@ -1,4 +1,4 @@
-"""Groups of findings: none is lost, none is named that is not there, and pages stay short."""
+"""Groups of findings: complete, with correct paths, and short enough to read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.compliance.render_reports import (
 )
 from tests.locations import CORPUS
 
-# --- nothing is lost ------------------------------------------------------------------------------
+# --- every finding is in a group ------------------------------------------------------------------
 
 
 def everything(groups: list[Group]) -> list[int]:
@@ -37,7 +37,7 @@ def everything(groups: list[Group]) -> list[int]:
 
 @CALM
 @given(REPORTS, st.booleans())
-def test_each_finding_is_in_one_group(made: Outcome, one_message: bool) -> None:
+def test_each_finding_is_in_exactly_one_group(made: Outcome, one_message: bool) -> None:
     wanted = sorted(map(id, made.findings))
     assert everything(groups_of(made, lambda _: one_message)) == wanted
     assert everything(merged(made)) == wanted
@@ -45,22 +45,22 @@ def test_each_finding_is_in_one_group(made: Outcome, one_message: bool) -> None:
 
 @CALM
 @given(REPORTS)
-def test_a_group_is_of_one_rule_and_severity_and_counts_or_does_not(made: Outcome) -> None:
+def test_a_group_has_one_rule_severity_and_waived_state(made: Outcome) -> None:
     for group in groups_of(made):
         assert len({(f.id, f.severity, f.key, f.waived) for f in group.findings}) == 1
-        # What a dropped run violates follows from the end of the run
+        # The other violations of a dropped run follow from the end of the run
         assert {excuse_of(each) for each in group.following} <= {"", DROPPED_RUN}
         assert not (group.excuse and group.following)
 
 
 @CALM
 @given(REPORTS)
-def test_groups_without_consequences_hold_the_findings_of_their_own_cause(made: Outcome) -> None:
+def test_groups_list_exactly_the_findings_that_are_not_consequences(made: Outcome) -> None:
     found = [id(each) for group in groups_of(made) for each in group.findings]
     assert sorted(found) == sorted(map(id, own_findings(made)))
 
 
-def test_the_numbers_of_the_page_add_up_to_the_findings() -> None:
+def test_the_counts_of_the_summary_add_up_to_the_findings() -> None:
     made = big_round()
     full, short = text.render(made, full=True), text.render(made)
     for line in short.splitlines()[:4][1:]:
@@ -76,10 +76,10 @@ def test_the_numbers_of_the_page_add_up_to_the_findings() -> None:
     assert following == made.counts.caused == sum(bool(f.caused_by) for f in made.findings)
 
 
-# --- what belongs together ------------------------------------------------------------------------
+# --- grouping and order ---------------------------------------------------------------------------
 
 
-def told(*findings: Finding, one_message: bool = False) -> list[list[str]]:
+def reported(*findings: Finding, one_message: bool = False) -> list[list[str]]:
     groups = groups_of(report([*findings]), lambda _: one_message)
     return [[each.message for each in group.findings] for group in groups]
 
@@ -96,17 +96,17 @@ def told(*findings: Finding, one_message: bool = False) -> list[list[str]]:
         ("x is early", "x is late", False),
     ],
 )
-def test_messages_that_differ_in_values_have_one_cause(
+def test_messages_that_differ_only_in_values_are_one_group(
     one: str, other: str, together: bool
 ) -> None:
     findings = finding("a", message=one), finding("b", message=other)
-    assert len(told(*findings)) == 2 - together
-    # A rule with one template is not guessed at
-    assert len(told(*findings, one_message=True)) == 1
-    assert len(told(findings[0], finding("b", message=other, key="other"))) == 2
+    assert len(reported(*findings)) == 2 - together
+    # The messages of a rule with one template need no comparison
+    assert len(reported(*findings, one_message=True)) == 1
+    assert len(reported(findings[0], finding("b", message=other, key="other"))) == 2
 
 
-def test_rules_are_asked_about_only_where_messages_differ() -> None:
+def test_a_rule_is_looked_up_only_if_its_messages_differ() -> None:
     asked: list[str] = []
     made = report(
         [finding("a"), finding("b"), finding("a", id="n", message="x"), finding("b", id="n")]
@@ -115,7 +115,7 @@ def test_rules_are_asked_about_only_where_messages_differ() -> None:
     assert asked == ["n"]
 
 
-def test_a_consequence_of_a_consequence_is_behind_the_first_cause() -> None:
+def test_a_consequence_of_a_consequence_is_in_the_group_of_the_first_cause() -> None:
     cut = finding("a", 1, id="log.cut")
     stop = finding("a", 2, id="b", caused_by="log.cut")
     score = finding("c", 3, id="c", caused_by="b")
@@ -126,12 +126,14 @@ def test_a_consequence_of_a_consequence_is_behind_the_first_cause() -> None:
 @pytest.mark.parametrize(
     "causes", [{"b": "none"}, {"b": "b"}, {"b": "c", "c": "b"}], ids=["absent", "itself", "circle"]
 )
-def test_what_leads_back_to_nothing_stands_for_itself(causes: dict[str, str]) -> None:
+def test_a_finding_whose_cause_is_absent_or_circular_is_a_separate_group(
+    causes: dict[str, str],
+) -> None:
     found = [finding("a", id=rule, caused_by=cause) for rule, cause in causes.items()]
     assert [group.first.id for group in groups_of(report(found))] == [*causes]
 
 
-def test_a_consequence_does_not_cross_submissions_and_no_waived_finding_hides_one() -> None:
+def test_a_consequence_needs_an_unwaived_cause_in_the_same_submission() -> None:
     said = entries("acme/results/s/b", "bolt/results/s/b")
     cause = finding("acme/a", id="log.cut")
     late = finding("bolt/a", id="b", caused_by="log.cut")
@@ -147,7 +149,7 @@ def test_a_consequence_does_not_cross_submissions_and_no_waived_finding_hides_on
     ]
 
 
-def test_the_heavier_comes_first() -> None:
+def test_groups_are_sorted_by_severity() -> None:
     made = report(
         [
             finding("a", id="e"),
@@ -173,7 +175,7 @@ ANY_PATHS = st.lists(
 
 
 def expanded(pattern: str) -> set[str]:
-    """The paths that the braces of a pattern name."""
+    """Return the paths that a pattern with braces expands to."""
     parts = re.split(r"\{([^{}]*)\}", pattern)
     choices = [_members(part) if at % 2 else [part] for at, part in enumerate(parts)]
     return {"".join(choice) for choice in itertools.product(*choices)}
@@ -191,7 +193,7 @@ def _members(braces: str) -> list[str]:
 
 
 @given(ANY_PATHS, st.integers(1, 4))
-def test_places_name_each_path_and_no_other(paths: list[str], most: int) -> None:
+def test_places_cover_each_path_exactly_once(paths: list[str], most: int) -> None:
     places = places_of(paths, most)
     assert sorted(path for place in places for path in place.paths) == sorted(set(paths))
     for place in places:
@@ -217,23 +219,25 @@ def test_places_name_each_path_and_no_other(paths: list[str], most: int) -> None
         ([""], [""]),
     ],
 )
-def test_paths_are_told_in_few_words(paths: list[str], patterns: list[str]) -> None:
+def test_paths_are_shortened_to_patterns(paths: list[str], patterns: list[str]) -> None:
     assert [place.pattern for place in places_of(paths)] == patterns
 
 
 @CALM
 @given(REPORTS)
-def test_places_of_hostile_names_lose_none(made: Outcome) -> None:
+def test_places_keep_all_paths_with_hostile_names(made: Outcome) -> None:
     paths = {each.path for each in made.findings}
     assert {path for place in places_of(paths) for path in place.paths} == paths
 
 
-# --- how long the page is -------------------------------------------------------------------------
+# --- length of the page ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("submissions", [1, 3, 12, 40, 200])
-def test_any_round_takes_some_pages_and_says_how_to_get_all(submissions: int, width: int) -> None:
+def test_a_page_has_at_most_250_lines_and_mentions_the_full_option(
+    submissions: int, width: int
+) -> None:
     made = big_round(submissions)
     for quiet in (False, True):
         lines = text.render(made, width=width, quiet=quiet).splitlines()
@@ -242,17 +246,18 @@ def test_any_round_takes_some_pages_and_says_how_to_get_all(submissions: int, wi
     assert text.render(made).splitlines()[-1] == "REJECTED"
 
 
-def test_one_fault_in_ten_runs_takes_half_a_screen() -> None:
+def test_one_error_in_ten_runs_is_printed_in_25_lines() -> None:
     lines = text.render(one_fault_in_ten_runs()).splitlines()
     assert len(lines) <= 25
     assert f"         {LLAMA}/result_{{0..9}}.txt" in lines
 
 
-def test_detail_falls_from_the_lightest_on() -> None:
+def test_larger_reports_omit_the_details_of_less_severe_findings_first() -> None:
     def blocks(submissions: int) -> list[int]:
-        told = text.render(big_round(submissions))
+        reported = text.render(big_round(submissions))
         found = [
-            re.findall(rf"^{each} +\[", told, re.MULTILINE) for each in ("error", "warning", "note")
+            re.findall(rf"^{each} +\[", reported, re.MULTILINE)
+            for each in ("error", "warning", "note")
         ]
         return [len(each) for each in found]
 
@@ -263,7 +268,7 @@ def test_detail_falls_from_the_lightest_on() -> None:
     assert many == [0, 0, 0]
 
 
-def test_what_the_official_verifier_rejects_keeps_its_detail_longer() -> None:
+def test_details_of_findings_that_the_verifier_rejects_are_kept_longer() -> None:
     def warning(number: int, official: bool) -> Finding:
         rule, path = f"rule-{number}", f"r_{number}.txt"
         return finding(path, id=rule, severity=Severity.WARNING, official=official)
@@ -273,14 +278,14 @@ def test_what_the_official_verifier_rejects_keeps_its_detail_longer() -> None:
     assert len(re.findall(r"^warning  rule-\d+  ", made, re.MULTILINE)) == 99
 
 
-def test_what_a_few_files_lack_is_told_whole() -> None:
+def test_findings_in_a_few_files_are_printed_in_full() -> None:
     made = report([finding("a.txt"), finding("b.txt", message="other", hint="do that")])
     lines = text.render(made).splitlines()
     assert {"         a.txt:24", "         b.txt:24", "         help: do that"} <= {*lines}
     assert not any("--full" in line for line in lines)
 
 
-def test_one_file_is_listed_and_its_consequences_are_counted() -> None:
+def test_a_report_on_one_file_lists_the_error_and_counts_consequences() -> None:
     made = report(
         [
             finding("a.txt", 3, id="log.cut", message="the log ends in a line that is cut"),
@@ -300,7 +305,7 @@ def test_one_file_is_listed_and_its_consequences_are_counted() -> None:
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("round_", ["0.6", "1.1"])
-def test_a_published_round_is_read_in_a_few_minutes(round_: str) -> None:
+def test_the_report_of_a_published_round_has_at_most_250_lines(round_: str) -> None:
     made = check_paths([CORPUS / f"training_results_v{round_}"], Options(jobs=1))
     assert len(made.findings) > 400
     assert len(text.render(made).splitlines()) <= 250

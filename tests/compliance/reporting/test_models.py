@@ -1,4 +1,4 @@
-"""The report's models hold all that a check finds, under the same names."""
+"""The models of a report contain everything that a check finds, under the same names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_python_callers_get_models_at_every_depth() -> None:
     assert all(isinstance(part, BaseModel) for part in parts)
 
 
-def test_what_a_model_prints_is_read_back_and_has_the_contracts_names() -> None:
+def test_a_report_round_trips_through_json_and_pickle() -> None:
     made = report.publish(one_fault())
     text = made.model_dump_json()
     assert next(iter(json.loads(text))) == next(iter(made.model_dump())) == "schema"
@@ -53,13 +53,13 @@ def test_what_a_model_prints_is_read_back_and_has_the_contracts_names() -> None:
 
 
 @pytest.mark.parametrize("change", [{"verdict": "perhaps"}, {"counts": {"error": "many"}}])
-def test_what_breaks_the_contract_is_no_report(change: dict[str, object]) -> None:
+def test_fields_that_violate_the_schema_are_refused(change: dict[str, object]) -> None:
     fields = report.publish(one_fault()).model_dump() | change
     with pytest.raises(ValidationError, match=next(iter(change))):
         report.Report.model_validate(fields)
 
 
-def test_a_finding_in_a_report_says_everything() -> None:
+def test_a_finding_entry_has_every_field_of_a_finding() -> None:
     schema = report.Report.model_json_schema()["$defs"]["FindingEntry"]
     assert {*schema["properties"]} - {*schema["required"]} == {
         "actual",
@@ -73,12 +73,12 @@ def test_a_finding_in_a_report_says_everything() -> None:
 
 @CALM
 @given(REPORTS)
-def test_the_json_printed_is_the_models(found: Outcome) -> None:
+def test_the_json_renderer_prints_the_json_of_the_model(found: Outcome) -> None:
     printed = renderer("json")(found)
     assert json.loads(printed) == json.loads(report.publish(found).to_json())
 
 
-def test_an_integer_of_any_length_and_half_a_surrogate_pair_are_printed() -> None:
+def test_huge_integers_and_lone_surrogates_are_printed_as_json() -> None:
     fault = finding.Finding("a", finding.Severity.ERROR, "\udcff", 1, None, "m", actual=10**30)
     (entry,) = json.loads(renderer("json")(conclude(RULES, findings=[fault])))["findings"]
     assert (entry["actual"], entry["path"]) == (10**30, "\udcff")

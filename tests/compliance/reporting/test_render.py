@@ -1,4 +1,4 @@
-"""Every format: golden output, and laws that hold for whatever logs and file names say."""
+"""Output formats: golden files, and properties for arbitrary logs and file names."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     "raw", ["\x7f", "\x9b31m", "\u202e", "\u2066a", "\x1b[2J", "\u200f", "\ud800"]
 )
-def test_json_escapes_what_a_terminal_would_obey(raw: str) -> None:
+def test_json_escapes_characters_that_affect_a_terminal(raw: str) -> None:
     said = renderer("json")(report([finding("a", message=f"é {raw} b", actual=raw)], "a"))
     assert raw not in said
     (found,) = json.loads(said)["findings"]
     assert (found["message"], found["actual"]) == (f"é {raw} b", raw)
 
 
-# --- golden output: PODIUM_GOLDEN=write regenerates it; then read the difference ------------------
+# --- golden files: PODIUM_GOLDEN=write regenerates them; then read the diff -----------------------
 
 
 @pytest.mark.parametrize(
@@ -78,34 +78,36 @@ def test_json_escapes_what_a_terminal_would_obey(raw: str) -> None:
         ("folded.md", lambda: markdown.render(sample(copies=14))),
     ],
 )
-def test_output_is_as_recorded(name: str, output: Callable[[], str]) -> None:
+def test_output_equals_the_golden_file(name: str, output: Callable[[], str]) -> None:
     path = GOLDEN / name
     if os.environ.get("PODIUM_GOLDEN") == "write":
         path.write_text(output(), encoding="utf-8")
     assert output() == path.read_text(encoding="utf-8")
 
 
-# --- laws over any report -------------------------------------------------------------------------
+# --- properties of any report ---------------------------------------------------------------------
 
 
 @CALM
 @given(REPORTS, st.integers(20, 120), st.booleans())
-def test_text_is_never_wider_than_asked(display_path: Outcome, width: int, quiet: bool) -> None:
+def test_text_output_fits_the_requested_width(
+    display_path: Outcome, width: int, quiet: bool
+) -> None:
     lines = text.render(display_path, width=width, quiet=quiet).splitlines()
     assert [line for line in lines if cell_len(line) > width] == []
 
 
 @CALM
 @given(REPORTS)
-def test_colour_only_adds_colour(display_path: Outcome) -> None:
+def test_color_adds_only_escape_sequences(display_path: Outcome) -> None:
     coloured = text.render(display_path, color=True)
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == text.render(display_path)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])  # which is exact
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])  # JSON is exact
 @CALM
 @given(REPORTS)
-def test_output_is_one_clean_text(name: str, display_path: Outcome) -> None:
+def test_output_is_printable_and_ends_in_one_newline(name: str, display_path: Outcome) -> None:
     output = renderer(name)(display_path)
     assert output.endswith("\n")
     assert not output.endswith("\n\n")
@@ -116,14 +118,14 @@ def test_output_is_one_clean_text(name: str, display_path: Outcome) -> None:
 
 @CALM
 @given(TEXT)
-def test_clean_text_is_one_printable_line(raw: str) -> None:
+def test_clean_text_is_printable_and_cleaning_is_idempotent(raw: str) -> None:
     assert clean(raw).isprintable()
     assert clean(clean(raw)) == clean(raw)
 
 
 @CALM
 @given(TEXT, st.integers(4, 60))
-def test_wrapping_a_path_loses_nothing(raw: str, width: int) -> None:
+def test_wrapping_a_path_keeps_every_character(raw: str, width: int) -> None:
     path = clean(raw)
     lines = wrap_path(path, width, "> ", "  ")
     assert "".join(line[2:] for line in lines) == path
@@ -132,7 +134,7 @@ def test_wrapping_a_path_loses_nothing(raw: str, width: int) -> None:
 
 @CALM
 @given(TEXT, st.integers(4, 60))
-def test_wrapping_prose_loses_only_spaces(raw: str, width: int) -> None:
+def test_wrapping_prose_removes_only_spaces(raw: str, width: int) -> None:
     lines = wrap(clean(raw), width, "> ", "  ")
     assert "".join(line[2:] for line in lines).replace(" ", "") == clean(raw).replace(" ", "")
 
@@ -148,7 +150,7 @@ def test_wrapping_prose_loses_only_spaces(raw: str, width: int) -> None:
         ("\udcff\ufe0f\U000e0041", r"\udcff\ufe0f\U000e0041"),
     ],
 )
-def test_what_a_terminal_would_obey_is_shown(raw: str, shown: str) -> None:
+def test_control_characters_are_shown_as_escapes(raw: str, shown: str) -> None:
     assert clean(raw) == shown
 
 
@@ -161,13 +163,13 @@ def test_a_single_passing_file_is_named() -> None:
     assert lines[-1] == "ACCEPTED"
 
 
-def test_passing_files_among_many_are_only_counted() -> None:
+def test_several_passing_files_are_counted_and_not_listed() -> None:
     display_path = text.render(report([], "result_0.txt", "result_1.txt"))
     assert "result_0" not in display_path
     assert "2 logs checked" in display_path
 
 
-def test_quiet_lists_a_shared_fault_once() -> None:
+def test_quiet_output_lists_a_repeated_error_once() -> None:
     display_path = text.render(
         report([finding(f"result_{number}.txt") for number in range(40)]), quiet=True
     )
@@ -175,7 +177,7 @@ def test_quiet_lists_a_shared_fault_once() -> None:
     assert "40 times in 40 files, first in result_0.txt:24" in display_path
 
 
-def test_fifty_thousand_findings_take_seconds_at_most() -> None:
+def test_fifty_thousand_findings_are_rendered_within_five_seconds() -> None:
     display_path = report([finding(f"result_{number}.txt") for number in range(50_000)])
     start = time.perf_counter()
     text.render(display_path)
@@ -187,7 +189,7 @@ def test_fifty_thousand_findings_take_seconds_at_most() -> None:
 
 @CALM
 @given(REPORTS)
-def test_junit_counts_are_those_of_its_cases(display_path: Outcome) -> None:
+def test_junit_counts_match_the_test_cases(display_path: Outcome) -> None:
     suite = ET.fromstring(junit.render(display_path))[0]
     cases = suite.findall("testcase")
     failed = [case for case in cases if case.find("failure") is not None]
@@ -205,7 +207,7 @@ def test_junit_counts_are_those_of_its_cases(display_path: Outcome) -> None:
     assert len(failed) == len(rejected)
 
 
-def test_junit_fails_on_warnings_where_they_reject() -> None:
+def test_junit_fails_on_warnings_only_with_strict() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
     for strict, failures in ((False, "0"), (True, "1")):
         display_path = conclude(
@@ -221,7 +223,7 @@ def test_junit_fails_on_warnings_where_they_reject() -> None:
 # --- github --------------------------------------------------------------------------------------
 
 
-def test_github_commands_escape_what_would_end_them() -> None:
+def test_github_commands_escape_their_delimiters() -> None:
     display_path = github.render(report([finding("a,b:c%.txt", message="50%\n::error::x")]))
     command = display_path.splitlines()[0]
     assert command.startswith("::error file=a%2Cb%3Ac%25.txt,line=24,title=closed.llama31_8b.")
@@ -230,7 +232,7 @@ def test_github_commands_escape_what_would_end_them() -> None:
 
 @CALM
 @given(REPORTS)
-def test_github_has_one_command_per_finding_and_errors_first(display_path: Outcome) -> None:
+def test_github_prints_one_command_per_finding_with_errors_first(display_path: Outcome) -> None:
     *commands, last = github.render(display_path).splitlines()
     kinds = [re.match(r"::(error|warning|notice) ", command) for command in commands]
     names = [kind[1] for kind in kinds if kind]
@@ -241,19 +243,19 @@ def test_github_has_one_command_per_finding_and_errors_first(display_path: Outco
     assert last.startswith(headline(display_path))
 
 
-def test_github_does_not_annotate_what_follows_from_another_finding() -> None:
+def test_github_does_not_annotate_consequences() -> None:
     late = finding("a.txt", 9, id="b", caused_by="log.cut")
-    told = github.render(report([finding("a.txt", 3, id="log.cut"), late]))
-    assert [line.partition("title=")[2].partition("::")[0] for line in told.splitlines()[:-1]] == [
-        "log.cut"
-    ]
-    assert "title=b::" in github.render(report([late]))  # what caused it is not in the report
+    reported = github.render(report([finding("a.txt", 3, id="log.cut"), late]))
+    assert [
+        line.partition("title=")[2].partition("::")[0] for line in reported.splitlines()[:-1]
+    ] == ["log.cut"]
+    assert "title=b::" in github.render(report([late]))  # the report lacks the cause
 
 
-# --- who rejects ---------------------------------------------------------------------------------
+# --- verdicts ------------------------------------------------------------------------------------
 
 
-def test_junit_tells_both_verdicts_and_fails_for_either() -> None:
+def test_junit_has_both_verdicts_and_fails_if_the_verifier_rejects() -> None:
     found = finding("a/b.txt", severity=Severity.WARNING, official=True)
     made = report([found], "a/b.txt", official_verdict="rejected")
     suite = ET.fromstring(junit.render(made))[0]
@@ -267,13 +269,13 @@ def test_junit_tells_both_verdicts_and_fails_for_either() -> None:
     assert "OFFICIAL VERIFIER: rejects (1 finding)" in (suite.findtext("system-out") or "")
 
 
-def test_markdown_and_github_tell_the_official_verdict() -> None:
+def test_markdown_and_github_show_the_verdict_of_the_verifier() -> None:
     made = report([finding("a", official=True)], official_verdict="rejected")
     for render in (markdown.render, github.render):
         assert "OFFICIAL VERIFIER: rejects (1 finding)" in render(made)
 
 
-def test_a_report_of_some_rules_counts_no_reasons_that_it_does_not_hold() -> None:
+def test_the_verdict_of_the_verifier_counts_only_selected_findings() -> None:
     found = [finding("a", id="x", official=True)]
     for selected, said in (("x", "rejects (1 finding)"), ("y", "rejects")):
         decision = Decision(selected=selected.__eq__)
@@ -283,7 +285,7 @@ def test_a_report_of_some_rules_counts_no_reasons_that_it_does_not_hold() -> Non
         assert f"OFFICIAL VERIFIER: {said}" in text.render(made).splitlines()
 
 
-def test_a_report_that_only_strictness_rejects_says_so() -> None:
+def test_a_rejection_that_only_strict_causes_names_the_option() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
     decision = Decision(strict=True)
     made = conclude(RULES, files=[log("a/b.txt", "pass")], findings=warned, decision=decision)

@@ -1,4 +1,4 @@
-"""The HTML page: it holds every finding, obeys no log, asks no server, and filters in a browser."""
+"""The HTML page: it shows every finding as text, loads nothing, and filters in the browser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAIN = '<main id="main" tabindex="-1">'
 
 
 class Reader(HTMLParser):
-    """What a browser makes of a page: elements, attributes and the texts of cells."""
+    """A parsed page: its elements, its attributes and the text of its cells."""
 
     def __init__(self, source: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -66,7 +66,7 @@ PLAIN = Reader(page.render(big_round()))
 
 @CALM
 @given(REPORTS)
-def test_whatever_a_log_says_is_shown_and_never_obeyed(made: Outcome) -> None:
+def test_text_from_a_log_is_shown_and_never_interpreted(made: Outcome) -> None:
     read = Reader(page.render(made))
     assert read.open == []
     assert {*read.tags} <= {*PLAIN.tags} | {"p"}
@@ -78,7 +78,7 @@ def test_whatever_a_log_says_is_shown_and_never_obeyed(made: Outcome) -> None:
         assert any(text.endswith(clean(each.message)) for text in cells)
 
 
-def test_hostile_names_end_no_element_and_start_no_script() -> None:
+def test_hostile_names_cannot_add_elements_or_scripts() -> None:
     hostile = '"><script>alert(1)</script><a href=javascript:x onclick=y>'
     made = report([finding(f"{hostile}/r.txt", id=hostile, message=hostile), finding(ODD)], ODD)
     source = page.render(made)
@@ -87,7 +87,7 @@ def test_hostile_names_end_no_element_and_start_no_script() -> None:
     assert not re.search(r"<[^>]*\son\w+=", re.sub(r'"[^"]*"', '""', source))
 
 
-def test_the_page_asks_nothing_of_anyone() -> None:
+def test_the_page_loads_no_external_resources() -> None:
     source = page.render(big_round())
     style, script = (re.findall(f"<{tag}>(.*?)</{tag}>", source, re.S) for tag in PARTS)
     assert (len(style), len(script)) == (1, 1)
@@ -99,7 +99,7 @@ def test_the_page_asks_nothing_of_anyone() -> None:
     assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttp|import\(", source)
 
 
-def test_both_verdicts_and_every_submission_are_told() -> None:
+def test_the_page_shows_both_verdicts_and_every_submission() -> None:
     source = page.render(big_round())
     assert "<span>policy</span> <strong>rejected</strong>" in source
     assert "<span>official verifier</span> <strong>accepted</strong>" in source
@@ -108,13 +108,13 @@ def test_both_verdicts_and_every_submission_are_told() -> None:
         assert f"<h2>{name}</h2>" in source
 
 
-def test_few_groups_are_open_and_many_are_shut() -> None:
+def test_a_few_groups_are_expanded_and_many_are_collapsed() -> None:
     few = page.render(report([finding("a"), finding("b", message="other")]))
     assert len(re.findall(r"<details class=\"group[^>]* open>", few)) == 2
     assert not re.search(r"<details class=\"group[^>]* open>", page.render(big_round()))
 
 
-def test_the_command_writes_the_page(good: LogBuilder, tmp_path: Path) -> None:
+def test_the_check_command_writes_the_page(good: LogBuilder, tmp_path: Path) -> None:
     log, output = tmp_path / "logs/result_0.txt", tmp_path / "out.html"
     log.parent.mkdir()
     good.set("opt_adamw_beta_2", 0.5).write(log)
@@ -128,7 +128,7 @@ def test_the_command_writes_the_page(good: LogBuilder, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> str:
-    """A browser; where the suite is to leave nothing out, it must be there."""
+    """The path of Chromium: without it a test is skipped, or fails if a full run was requested."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         (pytest.fail if ASKED else pytest.skip)("chromium is not here")
@@ -136,7 +136,7 @@ def browser() -> str:
 
 
 def seen(browser: str, folder: Path, source: str, act: str = "") -> str:
-    """The page's elements after a script of the test's own, as the browser holds them."""
+    """Return the DOM of a page after the browser has run the script `act` in it."""
     file = folder / "page.html"
     allowed = page_policy("", act).partition("script-src ")[2].partition(";")[0]
     source = source.replace("script-src ", f"script-src {allowed} " if act else "script-src ")
@@ -153,7 +153,7 @@ def seen(browser: str, folder: Path, source: str, act: str = "") -> str:
 
 
 def complaints(browser: str, folder: Path, source: str) -> list[str]:
-    """What the browser writes to its console about a page: errors, and what the policy forbids."""
+    """Return the errors and policy violations that the browser writes to its console."""
     file = folder / "page.html"
     file.write_text(source, encoding="utf-8")
     flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile")
@@ -168,24 +168,24 @@ def complaints(browser: str, folder: Path, source: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "told"),
+    ("spoilt", "reported"),
     [
         ("", ""),
         ("<script>nothing_of_that_name()</script>", "Content Security Policy"),
         ('<img src="https://example.org/a.png">', "Content Security Policy"),
     ],
 )
-def test_the_page_gives_the_console_nothing_to_say(
-    browser: str, tmp_path: Path, spoilt: str, told: str
+def test_only_a_damaged_page_writes_errors_to_the_console(
+    browser: str, tmp_path: Path, spoilt: str, reported: str
 ) -> None:
     source = page.render(big_round()).replace("</body>", f"{spoilt}</body>")
     found = complaints(browser, tmp_path, source)
     assert bool(found) is bool(spoilt)
-    assert all(told in line for line in found)
+    assert all(reported in line for line in found)
 
 
 def choose(name: str, value: str) -> str:
-    """A script in which a person fills in a field of the filter."""
+    """Return a script that fills in a field of the filter."""
     return (
         f'const f = document.getElementById("filter"); f.elements.{name}.value = "{value}";'
         "f.dispatchEvent(new Event('input'));"
@@ -203,7 +203,7 @@ def choose(name: str, value: str) -> str:
         ("text", "no such words", "never"),
     ],
 )
-def test_the_page_is_filtered_without_a_server(
+def test_groups_are_filtered_in_the_browser(
     browser: str, tmp_path: Path, name: str, value: str, wanted: str
 ) -> None:
     source = page.render(big_round())
@@ -211,7 +211,7 @@ def test_the_page_is_filtered_without_a_server(
     number = sum(bool(re.search(wanted, group)) for group in groups)
     shown = seen(browser, tmp_path, source, choose(name, value))
     assert f"<title>{number} shown, {number} of {len(groups)} groups</title>" in shown
-    assert '<form id="filter">' in shown  # hidden without a script, which it needs
+    assert '<form id="filter">' in shown  # the form is hidden if scripts are disabled
     assert (number == 0) == (value == "no such words")
 
 
@@ -223,7 +223,7 @@ def test_severities_are_filtered_in_the_browser(browser: str, tmp_path: Path) ->
     assert f"<title>{len(groups) - groups.count('error')} shown, " in shown
 
 
-def test_a_browser_runs_no_script_of_a_log(browser: str, tmp_path: Path) -> None:
+def test_the_browser_does_not_run_scripts_from_a_log(browser: str, tmp_path: Path) -> None:
     hostile = (
         "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
     )
@@ -243,13 +243,13 @@ def test_a_browser_runs_no_script_of_a_log(browser: str, tmp_path: Path) -> None
         "<style>body { content: 'owned' }</style><script src='data:,document.title=1'></script>",
     ],
 )
-def test_what_got_past_the_escaping_would_not_run(
+def test_the_content_security_policy_blocks_unescaped_scripts(
     browser: str, tmp_path: Path, smuggled: str
 ) -> None:
     source = page.render(big_round())
     title = "<title>podium: training 5.1, profile policy</title>"
     assert title in seen(browser, tmp_path, source.replace(MAIN, f"{MAIN}{smuggled}"))
-    # Without its policy the page would be owned by the plain ones: so the test can fail
+    # Without the policy, the simple payloads run: this shows that the test can fail
     bare = re.sub(r"<meta http-equiv=[^>]*>", "", source).replace(MAIN, f"{MAIN}{smuggled}")
     if "owned'<" in smuggled or "onerror" in smuggled:
         assert title not in seen(browser, tmp_path, bare)

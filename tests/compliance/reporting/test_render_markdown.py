@@ -1,4 +1,4 @@
-"""Markdown: what logs say is shown, never obeyed."""
+"""Markdown output: text from logs is shown and never interpreted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cell(source: str) -> str:
 
 @CALM
 @given(TEXT)
-def test_escaped_text_is_shown_as_it_is(raw: str) -> None:
+def test_escaped_text_is_shown_unchanged(raw: str) -> None:
     display_path = cell(markdown.escape(f"x{raw}x"))
     assert "<" not in display_path
     assert html.unescape(display_path) == clean(f"x{raw}x")
@@ -39,7 +39,7 @@ def test_escaped_text_is_shown_as_it_is(raw: str) -> None:
 
 @CALM
 @given(TEXT)
-def test_code_is_shown_as_it_is(raw: str) -> None:
+def test_code_is_shown_unchanged(raw: str) -> None:
     display_path = re.fullmatch("<code>([^<]*)</code>", cell(markdown.code(f"x{raw}x")))
     assert display_path is not None
     assert html.unescape(display_path[1]) == clean(f"x{raw}x")
@@ -57,13 +57,13 @@ BY_ITSELF = re.compile(
     r"@\w|#\d|\bGH-\d|(?:https?|ftp)://|www\.|[\w.+-]@[\w-]|(?:mailto|xmpp):\S",
     re.IGNORECASE,
 )
-"""What GitHub makes a link of, each by its own filter, after it has made HTML of the Markdown."""
+"""Text that GitHub turns into links with separate filters, after it has rendered Markdown."""
 
 
 def linked(source: str) -> bool:
-    """Whether Markdown comes out with a link or markup, or with text that becomes one."""
+    """Return whether rendered Markdown has a link, markup or text that GitHub turns into a link."""
     shown = PARSER.render(source)
-    # Filters look at one text node after the other: a comment between two separates them
+    # A filter reads one text node at a time: a comment between two nodes separates them
     pieces = re.split(r"<!-- -->|</?[a-z0-9]+>", shown)
     return bool(re.search(r"<(?:a|img|script)\b", shown)) or any(
         BY_ITSELF.search(html.unescape(piece)) for piece in pieces
@@ -72,35 +72,37 @@ def linked(source: str) -> bool:
 
 @pytest.mark.parametrize("text", LINKS)
 @pytest.mark.parametrize("before", ["", " ", "x ", "_", "("])
-def test_no_text_becomes_a_link(text: str, before: str) -> None:
+def test_escaped_text_does_not_become_a_link(text: str, before: str) -> None:
     assert not linked(f"| a |\n| --- |\n| {markdown.escape(before + text)} |\n")
     assert not linked(f"# {markdown.escape(before + text)}")
     assert not linked(f"x <code>{markdown.escape(before + text)}</code>")
 
 
-def test_links_are_seen() -> None:
+def test_the_helper_detects_links() -> None:
     assert all(map(linked, ("www.x.org", "[a](b)", "<a href=b>c</a>", "a@b.c", "see #1")))
 
 
 @CALM
 @given(st.lists(st.sampled_from([*LINKS, *"_*(<[]`|~&:./@#", "www", "GH-", "1", " "])))
-def test_no_text_made_of_parts_of_links_becomes_one(parts: list[str]) -> None:
+def test_escaped_fragments_of_links_do_not_become_a_link(parts: list[str]) -> None:
     assert not linked(f"| a |\n| --- |\n| x{markdown.escape(''.join(parts))} |\n")
 
 
 @CALM
 @given(REPORTS)
-def test_markdown_tables_hold_every_finding_of_its_own_cause(display_path: Outcome) -> None:
+def test_markdown_tables_list_every_finding_that_is_not_a_consequence(
+    display_path: Outcome,
+) -> None:
     tokens = PARSER.parse(markdown.render(display_path))
     heads = sum(token.type == "thead_open" for token in tokens)
     rows = sum(token.type == "tr_open" for token in tokens) - heads
-    # The first is that of the counts
+    # The first row is in the table of counts
     _, submissions = submission_table(display_path)
     assert rows == 1 + len(submissions) + len(own_findings(display_path))
 
 
-def test_long_tables_are_cut_and_say_so() -> None:
+def test_long_tables_are_truncated_and_state_how_many_rows_are_missing() -> None:
     made = report([finding(f"result_{number}.txt") for number in range(markdown.MOST_ROWS + 3)])
-    told = markdown.render(made)
-    assert told.count("| opt_adamw_beta_2 is 0.8") == markdown.MOST_ROWS
-    assert "and 3 more; other formats list them" in told
+    reported = markdown.render(made)
+    assert reported.count("| opt_adamw_beta_2 is 0.8") == markdown.MOST_ROWS
+    assert "and 3 more; other formats list them" in reported

@@ -1,4 +1,4 @@
-"""The short form that a notebook shows: every fault once, and nothing of a log as markup."""
+"""The notebook display: each finding once, and text from logs never as markup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAGS = {"div", "p", "br", "strong", "table", "thead", "tbody", "tr", "th", "td",
 
 
 class _Page(HTMLParser):
-    """The tags, the rows and the whole text of a page."""
+    """The tags, the rows and the text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def shown(found: Outcome) -> _Page:
     return page
 
 
-def test_each_fault_is_one_row_the_gravest_first() -> None:
+def test_repeated_errors_share_a_row_and_rows_are_sorted_by_severity() -> None:
     page = shown(sample(copies=7))
     head, *rows = page.rows
     assert head == ["severity", "rule", "found", "first in", "message"]
@@ -78,14 +78,14 @@ def test_a_report_without_findings_has_no_table() -> None:
     assert page.text.split()[0] == "ACCEPTED"
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_omitted_rows_are_counted() -> None:
     faults = [finding("a", id=f"rule-{number}") for number in range(23)]
     page = shown(report(faults, "a"))
     assert len(page.rows) == 21
     assert "and 3 other faults" in page.text
 
 
-def test_markup_of_a_log_is_text() -> None:
+def test_markup_from_a_log_is_shown_as_text() -> None:
     page = shown(report([finding(ODD, message="<script>alert(1)</script> $x$ &amp;")], ODD))
     assert page.tags <= TAGS
     assert "<script>alert(1)</script> $x$ &amp;" in page.rows[1][4]
@@ -94,24 +94,24 @@ def test_markup_of_a_log_is_text() -> None:
 
 @CALM
 @given(REPORTS)
-def test_no_report_breaks_out_of_its_cells(found: Outcome) -> None:
+def test_text_from_a_report_stays_in_its_cell(found: Outcome) -> None:
     page = shown(found)
     assert page.tags <= TAGS
     assert all(len(row) == 5 for row in page.rows)
     assert not any(char in page.text for char in "\x1b\x00\x9b\u202e")
 
 
-# --- what Python callers get is what the command prints ---
+# --- Python callers get what the command prints ---
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """A log with a fault."""
+    """A log with errors."""
     bad = build("training", "5.1", "closed", "llama31_8b").set("opt_name", "\ud800 NaN")
     return bad.set("opt_adamw_beta_2", float("inf")).write(tmp_path / "result_0.txt")
 
 
-def test_a_report_dumps_what_check_prints(log: Path) -> None:
+def test_model_dump_json_of_a_report_is_the_output_of_check(log: Path) -> None:
     printed = podium("check", log, "--round", "5.1", "--format", "json").stdout
     report = check(log, round="5.1")
     assert report.model_dump_json() == report.to_json() == printed  # type: ignore[attr-defined]
@@ -119,15 +119,15 @@ def test_a_report_dumps_what_check_prints(log: Path) -> None:
     assert on_one_line.count("\n") == 1
 
 
-def test_scores_dump_what_score_prints(log: Path) -> None:
+def test_model_dump_json_of_scores_is_the_output_of_score(log: Path) -> None:
     printed = podium("score", log, "--round", "5.1", "--format", "json").stdout
     assert score(log, round="5.1").model_dump_json() == printed
 
 
-def test_the_version_is_the_commands() -> None:
+def test_the_command_prints_the_version_of_the_package() -> None:
     assert podium("--version").stdout == f"podium {__version__}\n"
 
 
-def test_faults_of_the_caller_can_be_caught() -> None:
+def test_a_missing_path_raises_a_compliance_error() -> None:
     with pytest.raises(ComplianceError, match="no such file or folder: nowhere"):
         check("nowhere")

@@ -1,4 +1,4 @@
-"""SARIF: valid by our reading of the standard, and pointing at the right places."""
+"""SARIF output: valid by our own schema, with correct locations."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ _RUN = _object(
     results={"type": "array", "items": _RESULT},
     properties={"type": "object"},
 )
-# Our own reading of the parts of SARIF 2.1.0 that we write, not the standard's schema: no package
-# on PyPI ships that one.
+# Our own schema of the parts of SARIF 2.1.0 that we write: no package on PyPI contains the schema
+# of the standard.
 SARIF = _object(
     "version runs",
     **{"$schema": _TEXT},
@@ -104,7 +104,7 @@ def sarif_run(display_path: Outcome, **options: Any) -> dict[str, Any]:
 
 @CALM
 @given(REPORTS.filter(lambda display_path: all(each.id for each in display_path.findings)))
-def test_sarif_is_valid_and_its_indexes_point(display_path: Outcome) -> None:
+def test_sarif_is_valid_and_its_rule_indexes_are_correct(display_path: Outcome) -> None:
     run = sarif_run(display_path)
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert [rules[each["ruleIndex"]] for each in run["results"]] == [
@@ -113,7 +113,7 @@ def test_sarif_is_valid_and_its_indexes_point(display_path: Outcome) -> None:
     assert len(rules) == len(set(rules))
 
 
-def test_sarif_describes_a_rule_by_its_text_where_there_is_one() -> None:
+def test_sarif_describes_a_rule_with_its_text_if_there_is_one() -> None:
     text = sarif.RuleText("a submission comes with its code", "reviewers read it", "add the code")
     found = [finding("a", id="code.none", key=None, cites="submission rules"), finding("b")]
     first, second = sarif_run(report(found), texts={"code.none": text})["tool"]["driver"]["rules"]
@@ -124,7 +124,7 @@ def test_sarif_describes_a_rule_by_its_text_where_there_is_one() -> None:
     assert first["fullDescription"]["text"] == "opt_adamw_beta_2: 0.95"
 
 
-def test_the_command_writes_the_text_of_every_rule_that_it_reports(tmp_path: Path) -> None:
+def test_the_command_writes_the_text_of_every_reported_rule(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.write("results/notes.txt").write("package_checker_params", "rcp_bypass\n")
     tree.log(0, lambda log: log.drop("seed").drop("cache_clear"))
@@ -138,20 +138,20 @@ def test_the_command_writes_the_text_of_every_rule_that_it_reports(tmp_path: Pat
     assert texts["seeds.none"].startswith("Every closed run logs a seed. ")
 
 
-def test_sarif_names_odd_files_by_their_bytes() -> None:
+def test_sarif_uris_preserve_the_bytes_of_file_names() -> None:
     names = [ODD, "a b/c:d%.txt", "bytes\udcff.txt"]
     results = sarif_run(report([finding(name) for name in names]))["results"]
     uris = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results]
     assert {unquote_to_bytes(uri) for uri in uris} == {os.fsencode(name) for name in names}
 
 
-def test_sarif_suppresses_what_is_waived() -> None:
+def test_sarif_suppresses_waived_findings() -> None:
     results = sarif_run(sample())["results"]
     assert Counter(len(each["suppressions"]) for each in results) == {0: 7, 1: 1}
     assert "suppressions" not in sarif_run(report([finding("a")]))["results"][0]
 
 
-def test_sarif_fingerprints_outlive_a_moved_line_and_tell_repeats_apart() -> None:
+def test_sarif_fingerprints_ignore_line_numbers_and_distinguish_repeats() -> None:
     def prints(*lines: int) -> list[str]:
         results = sarif_run(report([finding("a", line) for line in lines]))["results"]
         return [each["partialFingerprints"]["podium/v1"] for each in results]
@@ -163,7 +163,7 @@ def test_sarif_fingerprints_outlive_a_moved_line_and_tell_repeats_apart() -> Non
 @pytest.mark.parametrize(
     ("base", "uri"), [("", "a/b.txt"), ("results", "results/a/b.txt"), ("x/", "x/a/b.txt")]
 )
-def test_paths_are_placed_below_the_base(base: str, uri: str) -> None:
+def test_paths_are_prefixed_with_the_base(base: str, uri: str) -> None:
     seen = placed(msgspec.structs.replace(report([finding("a/b.txt")]), base=base), "/nowhere")
     run = sarif_run(seen, root="/nowhere")
     place = run["results"][0]["locations"][0]["physicalLocation"]

@@ -1,4 +1,4 @@
-"""A rule's failing and passing case, where no edit of the complete submission can show it."""
+"""A failing and a passing case of a rule that no edit of the complete submission can show."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from podium.compliance.reporting.models import FindingEntry
 from podium.rules.finding import Finding
 
 Reported = Callable[[Path, str], Iterable[Finding | FindingEntry]]
-"""All findings reported in a profile (policy or verifier) on what is built in an empty folder."""
+"""Builds files in an empty folder, and returns all findings on them in a profile."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What breaks the rule, and what obeys it."""
+    """The findings on a violation of the rule, and on its correction."""
 
     bad: Reported
     good: Reported

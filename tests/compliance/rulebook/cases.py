@@ -1,6 +1,6 @@
-"""Violations that no edit of a submission can show, and the same corrected, by rule.
+"""Violations, by rule, that no edit of a submission can show, and their corrections.
 
-A case judges something that it makes in a folder, in a profile, and gives the findings.
+A case builds files in a folder, checks them in a profile, and returns the findings.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tests.compliance.trees import Change, Submission, sparse, throughput, unfin
 
 
 class Found(Protocol):
-    """What a case gives: a finding, or its entry in a report."""
+    """An item that a case returns: a finding, or its entry in a report."""
 
     @property
     def id(self) -> str: ...
@@ -59,7 +59,7 @@ def _same(tree: Submission) -> Submission:
 
 
 def _tree(edit: Callable[[Submission], object]) -> Judge:
-    """A usual submission, edited."""
+    """The usual submission, edited."""
 
     def make(place: Path) -> Submission:
         tree = usual(place)
@@ -70,12 +70,12 @@ def _tree(edit: Callable[[Submission], object]) -> Judge:
 
 
 def _logs(change: Change) -> Judge:
-    """A usual submission whose first log is changed."""
+    """The usual submission with its first log changed."""
     return _tree(lambda tree: tree.log(0, change))
 
 
 def _file(name: str | bytes, size: int = 1) -> Judge:
-    """A usual submission with a file among its code."""
+    """The usual submission with an extra file in its benchmarks folder."""
 
     def edit(tree: Submission) -> None:
         folder = os.fsencode(tree.root / "benchmarks")
@@ -87,11 +87,11 @@ def _file(name: str | bytes, size: int = 1) -> Judge:
 
 _NOTHING = _tree(_same)
 
-# --- what cannot be read, and is too much to be ---
+# --- unreadable files, large files and internal failures ---
 
 
 def _patched(judge: Judge, target: str, value: Any) -> Judge:
-    """The same, while something of podium or of Python is another."""
+    """The same case, while a part of podium or of Python is patched."""
 
     def patched(place: Path, profile: Profile) -> Iterable[Found]:
         with mock.patch(target, value):
@@ -101,7 +101,7 @@ def _patched(judge: Judge, target: str, value: Any) -> Judge:
 
 
 def _in_processes(ended: bool) -> Judge:
-    """A usual submission judged by two processes, of which each is ended if asked."""
+    """The usual submission, checked by two processes that are killed if `ended` is set."""
 
     def judged(*place: Any, **options: Any) -> Any:
         if ended:
@@ -180,7 +180,7 @@ _GOOD_LINE = ':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}'
 
 
 def _seeded(*seeds: int) -> Judge:
-    """A usual submission whose runs have these seeds."""
+    """The usual submission, whose runs have these seeds."""
 
     def edit(tree: Submission) -> None:
         for number, seed in enumerate(seeds):
@@ -190,7 +190,7 @@ def _seeded(*seeds: int) -> Judge:
 
 
 def _device_batch(size: int) -> Judge:
-    """A usual submission of 64 accelerators and a batch of 1152, so much of it on each."""
+    """The usual submission, with 64 accelerators, batch size 1152, and `size` samples on each."""
     return _logs(lambda log: log.add("local_batch_size", size, before="global_batch_size"))
 
 
@@ -236,7 +236,7 @@ def _two_systems(start: int, change: Change) -> Judge:
 
 
 def _paced(log: LogBuilder) -> LogBuilder:
-    """A run that takes as long as another, with evaluations at other times."""
+    """A run of the same duration, with evaluations at other times."""
     return log.shift("eval_accuracy", 0.01).set("submission_platform", "ey_n8")
 
 
@@ -245,12 +245,12 @@ def _slower(log: LogBuilder) -> LogBuilder:
 
 
 def _dated(year: int) -> Judge:
-    """Runs of another year."""
+    """The usual submission, with runs of another year."""
     return _all_runs(lambda log: log.shift_all((year - 2025) * 365 * 24 * 60))
 
 
 def _diffusion(without: int) -> Judge:
-    """Ten runs that score both checkpoints until the target, or lack the one at so many samples."""
+    """Ten runs that score each checkpoint, or leave out the checkpoint at `without` samples."""
 
     def make(place: Path) -> Submission:
         tree = Submission(place, build("training", "5.0", "closed", "stable_diffusion"))
@@ -262,12 +262,14 @@ def _diffusion(without: int) -> Judge:
 def _checkpoints(log: LogBuilder, without: int) -> LogBuilder:
     log = log.set("eval_accuracy", 200.0, only=0)
     said = [(line, line.record.metadata if line.record else {}) for line in log.lines]
-    lines = [line for line, told in said if not without or told.get("samples_count") != without]
+    lines = [
+        line for line, reported in said if not without or reported.get("samples_count") != without
+    ]
     return replace(log, lines=tuple(lines))
 
 
 def _side_by_side(minutes: float) -> Judge:
-    """The second run begins so many minutes after the first, whose clock it has but for that."""
+    """The usual submission, whose second run begins this many minutes after the first."""
     return _tree(lambda tree: tree.log(1, lambda log: log.shift_all(minutes - 60)))
 
 
@@ -333,12 +335,12 @@ _MEBIBYTE = 1 << 20
 
 
 def _more_runs(tree: Submission) -> None:
-    """A fourth run of a benchmark that needs three."""
+    """Add a fourth run of a benchmark that needs three."""
     tree.log(3)
 
 
 def early(log: LogBuilder) -> LogBuilder:
-    """A run that reaches the target at a fraction of the samples that it took."""
+    """A run that reaches the target with a fraction of its samples."""
     for place in range(len(log.where("eval_accuracy"))):
         log = log.meta("eval_accuracy", only=place, samples_count=1152, epoch_num=1152)
     return log
@@ -349,7 +351,7 @@ def _all_runs(change: Change) -> Judge:
 
 
 def _framework_lines(lines: bytes) -> Judge:
-    """A log of training 6.1 with these lines of the framework."""
+    """A log of training 6.1 that begins with these lines of the framework."""
 
     def judge(place: Path, profile: Profile) -> Iterable[Found]:
         log = build("training", "6.1", "closed", "llama31_8b")
@@ -361,7 +363,7 @@ def _framework_lines(lines: bytes) -> Judge:
 
 
 def _divided(ways: int) -> Judge:
-    """A usual submission whose first log divides the model so."""
+    """The usual submission, whose first log has this tensor parallelism."""
     return _logs(lambda log: log.add("tensor_parallelism", ways, before="init_stop"))
 
 
@@ -370,7 +372,7 @@ def _two_runs(change: Change) -> Judge:
 
 
 def _of_lines(first: int) -> Change:
-    """A log whose settings are logged at lines from this one on."""
+    """A log whose settings are logged from this source line on."""
     return lambda log: log.meta("global_batch_size", file="train.py", lineno=first).meta(
         "opt_base_learning_rate", file="train.py", lineno=first + 1
     )
@@ -381,7 +383,7 @@ def _two_versions(first: int) -> Judge:
 
 
 def _by_round(name: str) -> Judge:
-    """A usual submission, which is of 5.1, by the rules of some round."""
+    """The usual submission, which is of 5.1, checked by the rules of some round."""
     return lambda place, profile: [*check(usual(place).root, round=name, profile=profile).findings]
 
 
@@ -404,7 +406,7 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
         _logs(lambda log: log.set("submission_benchmark", "dlrm_dcnv2")),
         _NOTHING,
     ),
-    # No file system takes a name of 256 bytes.
+    # No file system accepts a name of 256 bytes, so these cases lower the limit.
     "repo.long-name": (
         _patched(
             _file("a" * 31), "podium.compliance.judging.repository.file_names.LONGEST_NAME", 30
@@ -504,4 +506,4 @@ CASES: Mapping[str, tuple[Judge, Judge]] = {
     **_CASES,
     **{rule: (case.bad, case.good) for cases in _FOLDERS for rule, case in cases.items()},
 }
-"""By rule whose example is a sentence: what violates it, and what obeys."""
+"""The violation and its correction, for each rule whose example is a sentence."""

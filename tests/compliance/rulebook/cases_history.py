@@ -1,4 +1,4 @@
-"""Cases of submissions beside an earlier tree; the verifier's profile compares no trees."""
+"""Cases with an earlier tree; the verifier profile does not compare trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RATE, DECAY = borrowing.RATE, borrowing.DECAY
 
 
 def compared(build: Callable[[Path], tuple[Submission, Path]]) -> Reported:
-    """What is reported of the submission built, beside the earlier tree built."""
+    """The findings on a submission that is compared with an earlier tree."""
 
     def case(tmp_path: Path, profile: str) -> Sequence[Finding]:
         tree, earlier = build(tmp_path)
@@ -35,7 +35,7 @@ def compared(build: Callable[[Path], tuple[Submission, Path]]) -> Reported:
 
 
 def again(change: Callable[[Submission, Path], object] | None = None) -> Reported:
-    """Logs of 5.0 resubmitted in 5.1, after a change of the one tree or the other."""
+    """Logs of 5.0 resubmitted in 5.1, after a change of either tree."""
 
     def build(tmp_path: Path) -> tuple[Submission, Path]:
         tree = prior.new(tmp_path)
@@ -70,7 +70,7 @@ def undescribed(_: Submission, earlier: Path) -> None:
 def reviewed(
     values: Mapping[str, float] = {}, change: Callable[[Submission], object] | None = None
 ) -> Reported:
-    """A result of 5.1 whose settings in review are others than first; those of Bmce are known."""
+    """A result of 5.1 whose settings changed in review, with the known settings of Bmce."""
 
     def build(tmp_path: Path) -> tuple[Submission, Path]:
         settings = {RATE: 4e-4, DECAY: 1e-4}
@@ -86,7 +86,7 @@ def reviewed(
 
 
 def rescaled(first: dict[str, int], now: dict[str, int], **more: int) -> Reported:
-    """Entries by their nodes, in review with other settings; `more` of a smaller benchmark."""
+    """Results by number of nodes, with other settings in review; `more` is a smaller benchmark."""
 
     def build(tmp_path: Path) -> tuple[Submission, Path]:
         before = sized.submission(tmp_path / "first", first, sized.FIRST)
@@ -115,7 +115,7 @@ def previewed(
     status: str = "Available on-premise",
     benchmark: str = preview.LORA,
 ) -> Reported:
-    """A system previewed in 5.0, and what became of it in 5.1."""
+    """A system previewed in 5.0, and its result in 5.1."""
 
     def build(tmp_path: Path) -> tuple[Submission, Path]:
         first = preview.submission(tmp_path, "5.0", benchmark)

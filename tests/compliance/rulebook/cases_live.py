@@ -1,4 +1,4 @@
-"""Cases of the guard: the log of a good run, and one that its logger was not made for."""
+"""Cases of the guard: a log that lacks a setting, and a guard of another division."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of power logs: a result of ten runs with good logs, changed in one way each."""
+"""Cases of power logs: a result of ten runs with good logs and one change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Change = Callable[[Path], object]
 
 
 def nothing(folder: Path) -> None:
-    """A good result as it is."""
+    """Leave a good result unchanged."""
 
 
 def changed(change: Change = nothing, nodes: int = 1) -> Reported:
@@ -50,12 +50,12 @@ def of_round(name: str) -> Reported:
 
 
 def log(text: str) -> Case:
-    """A case of what the log of one node holds."""
+    """A case in which the log of one node has this text."""
     return Case(changed(lambda folder: write(folder, {"node_0.txt": text})), changed())
 
 
 def beside(name: str) -> Case:
-    """A case of a file beside the log of one node."""
+    """A case with an extra file next to the log of one node."""
     return Case(changed(lambda folder: write(folder, {name: GOOD})), changed())
 
 

@@ -1,4 +1,4 @@
-"""Cases of reference points, most of them of ResNet in training 4.0, whose results have 5 runs."""
+"""Cases of reference points, most of them of ResNet in training 4.0, which needs 5 runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def point(
 
 
 def around(middle: float) -> tuple[float, ...]:
-    """Ten values about a middle, none of them twice in another point."""
+    """Ten values around a middle, so that two points do not share values."""
     return tuple(middle + i / 10 for i in range(10))
 
 
 def linted(*points: Point, round_name: str = "4.0") -> Reported:
     def case(tmp_path: Path, profile: str) -> list[Finding]:
-        """Points are linted by the policy: the verifier's profile has no such program."""
+        """Lint points in the policy profile only: the official checker has no such program."""
         return lint(find_round("training", round_name), points) if profile == "policy" else []
 
     return case

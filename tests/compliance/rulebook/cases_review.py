@@ -1,4 +1,4 @@
-"""Cases of rules on whole rounds: for each a planted fault, and a round without it."""
+"""Cases of rules on whole rounds: a round with a planted error, and a round without it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNEVEN = [240_000.0 + 700 * (-1) ** n * n for n in range(9)]
 
 
 def reviewed(build: Build) -> Reported:
-    """What a review finds in a round; the official verifier reviews none."""
+    """The findings of a review of a round; the official checker does not review rounds."""
 
     def case(place: Path, profile: str) -> Sequence[Finding]:
         if profile == "verifier":
@@ -47,7 +47,7 @@ def alone(place: Path) -> Submission:
 
 
 def with_log(change: Change, number: int = 1) -> Build:
-    """A submission of which one log is changed."""
+    """A submission with one changed log."""
 
     def build(place: Path) -> None:
         tree = submission(place)
@@ -57,7 +57,7 @@ def with_log(change: Change, number: int = 1) -> Build:
 
 
 def two(change: Callable[[Submission], object] = lambda _: None) -> Build:
-    """Two submissions, the second one changed."""
+    """Two submissions, with a change of the second."""
 
     def build(place: Path) -> None:
         submission(place)
@@ -102,11 +102,11 @@ def paced(share: float) -> Change:
     return lambda log: learning(log, gaps, values(1))
 
 
-# --- results side by side ---
+# --- comparison of results ---
 
 
 def peers(times: float) -> Build:
-    """Six submissions on one accelerator, the last one so many times as fast."""
+    """Six submissions on the same accelerator, the last of which is `times` as fast."""
 
     def build(place: Path) -> None:
         for number in range(6):
@@ -118,7 +118,7 @@ def peers(times: float) -> Build:
 
 
 def uneven(share: float) -> Build:
-    """Six runs of one result, one of which takes a share of the time of the others."""
+    """Six runs of one result, one of which takes a share of the usual time."""
 
     def build(place: Path) -> None:
         tree = submission(place)
@@ -130,7 +130,7 @@ def uneven(share: float) -> Build:
 
 
 def falling(minutes: Sequence[float]) -> Build:
-    """Runs whose intervals between evaluations take so long."""
+    """Runs whose intervals between evaluations last this many minutes."""
 
     def change(log: LogBuilder) -> LogBuilder:
         gaps = [60_000 * each for each in minutes]
@@ -140,7 +140,7 @@ def falling(minutes: Sequence[float]) -> Build:
 
 
 def converging(samples: int, batch: int) -> Build:
-    """Every run reaches the target at so many samples, at a batch size."""
+    """Runs that reach the target after this many samples, at this batch size."""
 
     def change(log: LogBuilder) -> LogBuilder:
         for place in range(9):
@@ -166,16 +166,16 @@ def seeded(share: bool) -> Build:
     return build
 
 
-# --- runs in time ---
+# --- times of runs ---
 
 
 def at_minutes(*starts: float) -> Build:
-    """Runs of 40 minutes that begin so many minutes after the first."""
+    """Runs of 40 minutes that begin this many minutes after the first."""
 
     def build(place: Path) -> None:
         tree = submission(place)
         for number, start in enumerate(starts):
-            # as_run has put an hour between them
+            # as_run starts the runs one hour apart
             late = start - 60 * number
             tree.log(number, lambda log, n=number, by=late: own(log, n).shift_all(by))
 
@@ -183,7 +183,7 @@ def at_minutes(*starts: float) -> Build:
 
 
 def of_jobs(*numbers: int) -> Build:
-    """Runs whose launcher says of which job each of them is."""
+    """Runs whose launcher prints the number of their job."""
 
     def build(place: Path) -> None:
         tree = submission(place)
@@ -195,7 +195,7 @@ def of_jobs(*numbers: int) -> Build:
 
 
 def said(log: LogBuilder, *texts: str) -> LogBuilder:
-    """The log below what a launcher has said."""
+    """A log that begins with the lines of a launcher."""
     lines = [Line(None, "mllog", text=text.encode()) for text in texts]
     return replace(log, lines=(*lines, *log.lines))
 

@@ -1,4 +1,4 @@
-"""Cases of scores: three runs of 405B that take 30, 31 and 32 minutes, changed in one way each."""
+"""Cases of scores: three runs of 405B that take 30, 31 and 32 minutes, with one change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.compliance.trees import Change, Submission, usual
 
 
 def timed(minutes: float) -> Change:
-    """The log of a run that takes so many minutes."""
+    """A run of this many minutes."""
     return lambda log: log.lasting(minutes)
 
 
@@ -52,7 +52,7 @@ def misnamed(tree: Submission) -> None:
 
 
 def without_start(tmp_path: Path, profile: str) -> list[FindingEntry]:
-    """Instances of HPC: a run of training without run_start has failed, which is said instead."""
+    """HPC instances without run_start; a training run without run_start is reported as failed."""
     log = build("hpc", "3.0", "closed", "deepcam")
     tree = Submission(tmp_path / "hpc_results_v3.0", log).system()
     tree.result(change=lambda log: log.drop("run_start"), scaling="weak")

@@ -1,4 +1,4 @@
-"""Cases of system descriptions that no edit of the complete submission shows."""
+"""Cases of system descriptions that no edit of the complete submission can show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.compliance.trees import Submission, description, throughput
 
 
 def described(tmp_path: Path, profile: str, text: str) -> Iterable[Finding]:
-    """What `podium system check` finds in a description."""
+    """The findings of `podium system check` on a description."""
     file = tmp_path / "ex_n8.json"
     file.write_text(text)
     return check_systems([file], Options(round="5.1", profile=Profile(profile))).findings
@@ -39,7 +39,7 @@ def once(tmp_path: Path, profile: str) -> Iterable[Finding]:
 
 
 def unfit(tmp_path: Path, profile: str) -> Iterable[Finding]:
-    """A schema that wants more than the rules do: none of the rounds' own does."""
+    """The findings with a schema that is stricter than the schema of any round."""
     wanted = schema.system_schema(find_round("training", "5.1")) | {"required": ["more"]}
     validator = jsonschema.Draft202012Validator(wanted)
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Every rule cites what there is, and every clause says what holds it."""
+"""Every rule cites an existing section, and every clause names the rules that implement it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PUBLISHED = sorted(path.name for path in CORPUS.glob("*_results_v*"))
 
 
 def unknown_citations() -> list[str]:
-    """Each rule that cites what no document has, with the reason."""
+    """Return each rule that cites an unknown section, with the reason."""
     found = {}
     for rules in ROUNDS:
         for rule in all_rules(rules):
@@ -43,7 +43,7 @@ def unknown_citations() -> list[str]:
 
 @pytest.fixture(scope="module")
 def clauses() -> list[CoveredClause]:
-    """Every clause and what holds it."""
+    """Every clause, with the rules that implement it."""
     if unknown_citations():
         pytest.skip("a rule cites an unknown section: see test_every_citation_names_a_section")
     return coverage()
@@ -56,7 +56,7 @@ def test_every_citation_names_a_section() -> None:
 
 @by_round
 @pytest.mark.usefixtures("clauses")
-def test_every_rule_cites_those_who_state_it(rules: Round) -> None:
+def test_every_rule_cites_the_document_that_states_it(rules: Round) -> None:
     for rule in all_rules(rules):
         named = {document for document, _ in cited(rule.cites)}
         where = f"{rule.id} is stated by {rule.stated_by} and cites {rule.cites!r}"
@@ -68,7 +68,7 @@ def test_every_rule_cites_those_who_state_it(rules: Round) -> None:
             assert named <= {OWN, "official logging library"}, f"{where}; must cite podium"
 
 
-def test_every_clause_has_rules_or_says_why_not(clauses: list[CoveredClause]) -> None:
+def test_every_clause_has_rules_or_a_reason(clauses: list[CoveredClause]) -> None:
     silent = [
         f"no rule cites {covered.clause.section!r} ({covered.id}): name rules, or say by_hand or "
         "missing"
@@ -101,7 +101,7 @@ def test_every_command_that_a_clause_names_exists(clauses: list[CoveredClause]) 
         assert command_line.podium(*words, "--help").exit_code == 0, command
 
 
-def test_every_rule_holds_a_clause(clauses: list[CoveredClause]) -> None:
+def test_every_rule_implements_a_clause(clauses: list[CoveredClause]) -> None:
     known = {rule for ids in rules_by_section().values() for rule in ids}
     without = known - {rule for held in clauses for rule in held.rules}
     assert not without, (
@@ -110,7 +110,7 @@ def test_every_rule_holds_a_clause(clauses: list[CoveredClause]) -> None:
     )
 
 
-def test_the_state_follows_from_what_is_said(clauses: list[CoveredClause]) -> None:
+def test_the_state_follows_from_the_fields_of_the_clause(clauses: list[CoveredClause]) -> None:
     for held in clauses:
         clause = held.clause
         holds = bool(held.rules or clause.computed)
@@ -140,7 +140,7 @@ def test_the_state_follows_from_what_is_said(clauses: list[CoveredClause]) -> No
         ("repo.leading-dot", "the official verifier only", "official verifier, repo_checker"),
     ],
 )
-def test_explain_says_who_states_a_rule_of_trees(
+def test_explain_prints_who_states_a_rule_and_its_citation(
     rule: str, stated_by: str, cites: str, round_: str
 ) -> None:
     lines = command_line.podium("rules", "explain", rule, "--round", round_).stdout.splitlines()
@@ -148,8 +148,8 @@ def test_explain_says_who_states_a_rule_of_trees(
     assert f"  cites      {cites}" in lines
 
 
-def test_no_clause_waits_for_a_rule(clauses: list[CoveredClause]) -> None:
-    """A clause of a new round may: then list it here, and remove it with its rule."""
+def test_no_clause_is_missing_a_rule(clauses: list[CoveredClause]) -> None:
+    """A new round may add such a clause: list it here, and remove it when its rule exists."""
     waiting = [held.id for held in clauses if held.state is State.MISSING]
     assert not waiting, f"these clauses say what is missing, which a rule can check: {waiting}"
 
@@ -180,7 +180,7 @@ def test_the_text_names_each_clause_and_ends_in_totals(clauses: list[CoveredClau
     assert "totals" in lines[-12:]
 
 
-def test_the_markdown_is_the_committed_page(clauses: list[CoveredClause]) -> None:
+def test_the_markdown_has_a_row_for_each_clause(clauses: list[CoveredClause]) -> None:
     text = command_line.podium("rules", "coverage", "--format", "markdown").stdout
     assert text.startswith("# Clauses and the rules that implement them\n")
     for held in clauses:

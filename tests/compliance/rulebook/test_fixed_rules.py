@@ -1,4 +1,4 @@
-"""Every rule that no table states: a case that violates it, one that obeys, and its severities."""
+"""Every rule outside the tables: a violation, its correction, and the severities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ each_rule = pytest.mark.parametrize("rule", FIXED_RULES, ids=lambda rule: rule.i
 
 
 def found(rule: FixedRule, violated: bool, place: Path) -> dict[Profile, list[Found]]:
-    """The findings of a rule in the case that violates it, or in the one that obeys."""
+    """Return the findings of a rule on its violation, or on its correction."""
     if isinstance(rule.bad, str):
         assert rule.id in CASES, f"{rule.id} gives no edit as `bad`: add a case to {CASES_FILE}"
         judge = CASES[rule.id][0 if violated else 1]
@@ -57,7 +57,7 @@ def checked(place: Path, edits: tuple[Edit, ...]) -> dict[Profile, list[Found]]:
 
 @cache
 def unchanged() -> dict[Profile, list[Found]]:
-    """The findings of a usual submission, which is what obeys most rules."""
+    """Return the findings on the usual submission, which complies with most rules."""
     with TemporaryDirectory() as folder:
         return checked(Path(folder), ())
 
@@ -66,7 +66,7 @@ def unchanged() -> dict[Profile, list[Found]]:
 
 
 @each_rule
-def test_a_violation_is_reported_with_the_severity_that_the_rule_states(
+def test_a_violation_is_reported_with_the_declared_severity(
     rule: FixedRule, tmp_path: Path
 ) -> None:
     for profile, findings in found(rule, True, tmp_path).items():
@@ -95,7 +95,7 @@ def has_the_severity_of(rule: FixedRule, profile: Profile, findings: list[Found]
 
 
 @each_rule
-def test_what_obeys_a_rule_is_not_reported(rule: FixedRule, tmp_path: Path) -> None:
+def test_the_correction_of_a_violation_is_not_reported(rule: FixedRule, tmp_path: Path) -> None:
     findings = found(rule, False, tmp_path)
     assert not any(findings.values()), f"{rule.id} is reported for what it gives as `good`"
 
@@ -118,7 +118,7 @@ def test_a_rule_has_an_example_and_texts(rule: FixedRule) -> None:
     )
 
 
-def test_every_case_is_of_a_rule() -> None:
+def test_every_case_belongs_to_a_rule() -> None:
     unknown = {*CASES} - {rule.id for rule in FIXED_RULES}
     assert not unknown, f"these cases are of no rule: {sorted(unknown)}"
 
@@ -127,7 +127,7 @@ def test_every_case_is_of_a_rule() -> None:
 
 
 class Declaration(NamedTuple):
-    """Where a rule is declared: the module, the constant, the rule's id."""
+    """The declaration of a rule: its module, its constant and its id."""
 
     module: str
     name: str
@@ -150,7 +150,7 @@ def sources() -> dict[str, ast.Module]:
 
 @cache
 def declarations() -> tuple[Declaration, ...]:
-    """Every module-level constant of the package that is made by one of the constructors."""
+    """Return every module-level constant of the package that is made by one of the constructors."""
     return tuple(
         Declaration(module, node.targets[0].id, node.value.args[0].value)
         for module, tree in sources().items()
@@ -194,7 +194,7 @@ def test_every_declared_rule_is_reported() -> None:
     assert not silent, "\n".join(silent)
 
 
-def test_every_rule_is_declared_in_a_module_of_rules() -> None:
+def test_every_rule_is_declared_in_a_rules_module() -> None:
     """Contributors look for NAME_rules.py."""
     elsewhere = [
         f"{each.name} is declared in {each.module}: move it to a module called NAME_rules"
@@ -205,7 +205,7 @@ def test_every_rule_is_declared_in_a_module_of_rules() -> None:
 
 
 class Use(NamedTuple):
-    """What a module uses for more than to declare and list rules."""
+    """The names that a module uses, except to declare and list rules."""
 
     module: str
     names: frozenset[str]
@@ -213,7 +213,7 @@ class Use(NamedTuple):
     imported: frozenset[tuple[str, str]]
 
     def makes(self, rule: Declaration) -> bool:
-        """Whether it uses the constant of a rule, as its own, imported, or of the module."""
+        """Return whether the module uses the rule: its own, imported, or as an attribute."""
         if self.module == rule.module or (rule.module, rule.name) in self.imported:
             return rule.name in self.names
         return (rule.module.rpartition(".")[2], rule.name) in self.attributes
@@ -244,7 +244,7 @@ def _use(module: str, tree: ast.Module) -> Use:
 
 
 def _working_nodes(tree: ast.Module) -> Iterator[ast.AST]:
-    """What a module's syntax tree holds but for its RULES."""
+    """Yield the syntax nodes of a module, except those of its RULES."""
     for statement in tree.body:
         target = getattr(statement, "target", None) or next(
             iter(getattr(statement, "targets", ())), None
@@ -253,7 +253,7 @@ def _working_nodes(tree: ast.Module) -> Iterator[ast.AST]:
             yield from ast.walk(statement)
 
 
-# --- the value ---
+# --- the class ---
 
 TEXTS = {
     "says": "a is b",
@@ -264,7 +264,7 @@ TEXTS = {
 }
 
 
-def test_a_finding_is_filled_from_the_templates() -> None:
+def test_a_finding_is_formatted_from_the_templates_of_its_rule() -> None:
     rule = policy("x.y", **TEXTS, expected="not {a}", actual="a")
     finding = rule.found(Profile.POLICY, "p", line=3, key="k", a=7, remark=" (and 2 more)")
     assert (finding.message, finding.hint) == ("a is 7 (and 2 more)", "write {b} for 7")
@@ -287,11 +287,13 @@ def test_a_finding_is_filled_from_the_templates() -> None:
         (own("x.y", Severity.NOTE, Severity.NOTE, **TEXTS), "note", "note"),
     ],
 )
-def test_a_rule_says_how_it_is_reported(rule: FixedRule, in_policy: str, in_verifier: str) -> None:
+def test_a_rule_has_a_severity_for_each_profile(
+    rule: FixedRule, in_policy: str, in_verifier: str
+) -> None:
     assert rule.reported == {Profile.POLICY: in_policy, Profile.VERIFIER: in_verifier}
 
 
-def test_only_a_rule_that_varies_is_reported_otherwise() -> None:
+def test_only_a_varying_rule_accepts_another_severity_or_source() -> None:
     fixed, varying = both("x.y", **TEXTS), both("x.y", varies="seldom", **TEXTS)
     for other in ({"stated_by": StatedBy.POLICY}, {"severity": Severity.NOTE}):
         with pytest.raises(ValueError, match=r"x\.y"):
@@ -301,7 +303,7 @@ def test_only_a_rule_that_varies_is_reported_otherwise() -> None:
     assert varying.found(Profile.POLICY, "p", a=1, severity=Severity.NOTE).severity == "note"
 
 
-def test_a_finding_of_what_only_the_verifier_states_cites_its_program() -> None:
+def test_a_finding_that_only_the_verifier_states_cites_its_program() -> None:
     rule = both("seeds.x", varies="seldom", **TEXTS)
     found = rule.found(Profile.POLICY, "p", a=1)
     varied = rule.found(Profile.POLICY, "p", a=1, stated_by=StatedBy.VERIFIER)
@@ -313,5 +315,5 @@ def test_a_finding_of_what_only_the_verifier_states_cites_its_program() -> None:
     assert verifier("tree.x", **bare).cites == "official verifier, package_checker"
 
 
-def test_fields_are_named_in_the_general_sentence() -> None:
+def test_fields_become_placeholders_in_the_general_message() -> None:
     assert named_fields("{a!r} has {b:.1f} of {{c}}") == "<a> has <b> of {c}"

@@ -1,4 +1,4 @@
-"""Every key of a benchmark's logs has rules, or a section that leaves it free."""
+"""Every key in the logs of a benchmark has rules, or a section that permits any value."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_key_has_rules_or_a_section(rules: Round, name: str) -> None:
 
 
 @pytest.mark.parametrize(("rules", "name"), PAIRS)
-def test_every_key_of_the_tables_is_there(rules: Round, name: str) -> None:
+def test_every_key_of_the_tables_is_listed(rules: Round, name: str) -> None:
     for division in divisions(rules):
         rows = {
             line.name
@@ -57,7 +57,7 @@ def test_every_key_of_the_tables_is_there(rules: Round, name: str) -> None:
         assert rows - {"aggregated_eval_accuracy"} <= listed
 
 
-def test_every_key_of_the_published_logs_is_there() -> None:
+def test_every_key_of_the_published_logs_is_listed() -> None:
     for usage, benchmarks in published().keys.items():
         for benchmark, keys in benchmarks.items():
             for name in {each for rounds in keys.values() for each in rounds}:
@@ -77,7 +77,7 @@ def test_a_fixed_value_is_checked_and_a_tunable_one_is_free() -> None:
     assert rate.rules == ("closed.llama2_70b_lora.opt_base_learning_rate",)
 
 
-def test_a_setting_that_no_table_lists_is_as_in_the_reference_unless_the_division_is_open() -> None:
+def test_an_unlisted_setting_follows_the_reference_except_in_open() -> None:
     closed, opened = (
         of("5.0", "llama2_70b_lora", division)["opt_learning_rate_warmup_factor"]
         for division in ("closed", "open")
@@ -86,13 +86,13 @@ def test_a_setting_that_no_table_lists_is_as_in_the_reference_unless_the_divisio
     assert (opened.state, opened.cites) == (State.FREE, "training rules, Open Division")
 
 
-def test_what_no_text_knows_is_free() -> None:
+def test_free_keys_have_a_citation_and_some_cite_the_verifier() -> None:
     free = [one for one in of("5.0", "llama2_70b_lora").values() if one.state is State.FREE]
     assert "official verifier, compliance_checker" in {one.cites for one in free}
     assert all(one.cites for one in free)
 
 
-def test_a_round_lists_no_keys_of_another_format() -> None:
+def test_keys_of_the_format_of_0_5_are_not_listed_in_later_rounds() -> None:
     assert "model_hp_relu" in of("0.5", "resnet", "")
     assert "model_hp_relu" not in of("4.0", "resnet")
 
@@ -100,7 +100,7 @@ def test_a_round_lists_no_keys_of_another_format() -> None:
 # --- the command ---
 
 
-def test_the_json_has_each_key() -> None:
+def test_the_json_output_has_each_key() -> None:
     arguments = ("rules", "list", "--keys", "bert", "--round", "5.0", "--format", "json")
     data = json.loads(command_line.podium(*arguments).stdout)
     expected = [each.to_dict() for each in key_rules(find_round("training", "5.0"), "bert")]
@@ -109,7 +109,7 @@ def test_the_json_has_each_key() -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
-def test_text_and_markdown_name_each_key(form: str) -> None:
+def test_text_and_markdown_list_each_key(form: str) -> None:
     arguments = ("rules", "list", "--keys", "bert", "--round", "5.0", "--format", form)
     output = command_line.podium(*arguments, columns=200).stdout
     for each in key_rules(find_round("training", "5.0"), "bert"):
@@ -118,7 +118,7 @@ def test_text_and_markdown_name_each_key(form: str) -> None:
     assert form == "markdown" or max(map(len, narrow)) <= 80
 
 
-def test_without_a_benchmark_it_is_refused() -> None:
+def test_the_keys_option_needs_a_benchmark() -> None:
     result = command_line.podium("rules", "list", "--keys")
     assert result.exit_code == 2
     assert "--keys" in result.stderr
@@ -139,7 +139,7 @@ def script() -> ModuleType:
 
 
 @pytest.mark.corpus
-def test_the_data_has_every_key_of_the_logs_that_are_here(script: ModuleType) -> None:
+def test_the_data_has_every_key_of_the_logs_in_the_corpus(script: ModuleType) -> None:
     data = published().keys
     for usage, benchmarks in script.collect(CORPUS)["keys"].items():
         for benchmark, keys in benchmarks.items():

@@ -1,4 +1,4 @@
-"""The pages made from the rules: there, up to date, and complete."""
+"""The pages generated from the rules: present, up to date and complete."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 PARSER = MarkdownIt("commonmark").enable("table")
 
 
-def test_the_committed_pages_are_those_of_the_rules() -> None:
+def test_the_committed_pages_are_up_to_date() -> None:
     stale = stale_pages()
     assert not stale, f"run `podium rules pages --write`: {', '.join(stale[:5])}"
 
 
-def test_the_pages_are_the_same_each_time() -> None:
+def test_generating_the_pages_twice_gives_the_same_text() -> None:
     assert pages() == pages()
 
 
@@ -51,14 +51,14 @@ def test_every_rule_of_a_round_is_on_a_page(usage: str) -> None:
 
 
 def test_the_fixed_rules_are_on_one_page_only() -> None:
-    # The page of clauses names rules of every kind, and describes none
+    # The page of clauses names rules of every kind but does not describe them
     made = {name: page for name, page in pages().items() if name != COVERAGE_PAGE}
     for rule in FIXED:
         where = [name for name, page in made.items() if f"`{rule.id}`" in page]
         assert where == [FIXED_PAGE], rule.id
 
 
-def test_tables_have_the_columns_of_their_head() -> None:
+def test_tables_are_valid_markdown_with_all_columns_in_the_header() -> None:
     for name, page in pages().items():
         for token in PARSER.parse(page):
             if token.type == "inline" and token.content.startswith("| Name |"):
@@ -69,7 +69,7 @@ def test_tables_have_the_columns_of_their_head() -> None:
         assert all(line.endswith(" |") for line in rows)
 
 
-def test_stale_pages_are_named_and_mended(tmp_path: Path) -> None:
+def test_stale_pages_are_listed_and_rewritten(tmp_path: Path) -> None:
     assert len(write_pages(tmp_path)) == len(pages())
     assert stale_pages(tmp_path) == []
     index, extra = tmp_path / "README.md", tmp_path / "training-6.1" / "no_benchmark.md"
@@ -78,13 +78,13 @@ def test_stale_pages_are_named_and_mended(tmp_path: Path) -> None:
     (tmp_path / "training-6.1" / "llama31_8b.md").unlink()
     wanted = ["README.md", "training-6.1/llama31_8b.md", "training-6.1/no_benchmark.md"]
     assert stale_pages(tmp_path) == wanted
-    told = podium("rules", "pages", "--to", tmp_path)
-    assert (told.exit_code, told.output.count("stale: ")) == (1, 3)
-    told = podium("rules", "pages", "--write", "--to", tmp_path)
-    assert (told.exit_code, told.output.count("written: ")) == (0, 3)
+    reported = podium("rules", "pages", "--to", tmp_path)
+    assert (reported.exit_code, reported.output.count("stale: ")) == (1, 3)
+    reported = podium("rules", "pages", "--write", "--to", tmp_path)
+    assert (reported.exit_code, reported.output.count("written: ")) == (0, 3)
     assert stale_pages(tmp_path) == []
     assert not extra.exists()
 
 
-def test_pages_lie_beside_the_rules() -> None:
+def test_the_pages_are_in_the_rules_folder() -> None:
     assert pages_folder().parts[-2:] == ("rules", "pages")

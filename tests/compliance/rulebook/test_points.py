@@ -1,4 +1,4 @@
-"""`podium rules points`: a new round takes over the reference points of an earlier one."""
+"""`podium rules points`: a new round inherits the reference points of an earlier round."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DATA = Path(data.__file__).parent / "data"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the points of training rounds."""
+    """A copy of the reference points of training rounds."""
     shutil.copytree(DATA / "training", tmp_path / "training")
     return tmp_path
 
 
-def test_every_benchmark_that_stays_has_the_points_of_the_round_before(folder: Path) -> None:
+def test_a_kept_benchmark_inherits_the_points_of_the_previous_round(folder: Path) -> None:
     old = find_round("training", "6.1")
     new = old.next("6.2", retires=("flux1",))
     written = carry_points(old, new, folder)
@@ -44,7 +44,7 @@ def test_every_benchmark_that_stays_has_the_points_of_the_round_before(folder: P
         assert path.read_bytes() == (DATA / "training" / name).read_bytes()
 
 
-def test_each_round_keeps_a_line_by_itself(folder: Path) -> None:
+def test_each_round_is_on_a_separate_line(folder: Path) -> None:
     old = find_round("training", "6.1")
     [path] = [
         path
@@ -54,11 +54,11 @@ def test_each_round_keeps_a_line_by_itself(folder: Path) -> None:
     assert path.read_text().endswith('"6.1":[0,1,2,3,4],\n"6.2":[0,1,2,3,4]\n}}\n')
 
 
-def test_a_round_that_has_points_is_left_alone() -> None:
+def test_a_round_that_has_points_is_not_changed() -> None:
     done = command_line.podium("rules", "points", "6.0", "6.1")
     assert (done.exit_code, done.stdout) == (0, "")
 
 
-def test_rounds_of_two_suites_share_no_points(folder: Path) -> None:
+def test_points_cannot_be_carried_over_to_another_usage(folder: Path) -> None:
     with pytest.raises(UsageFault, match="different usages"):
         carry_points(find_round("hpc", "3.0"), find_round("training", "6.1"), folder)

@@ -1,4 +1,4 @@
-"""Every kind of page: it fits the window, heads stay in view, and axe-core finds nothing."""
+"""The design of every kind of page: it fits the window, and axe-core finds no violations."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def review(place: Path) -> Path:
-    """A review with a copied run, a failed reference point and settings that differ."""
+    """A review with a copied run, a failed reference point and different settings."""
     acme = submission(place)
     acme.log(1, lambda log: own(log, 0).set("seed", 77))
-    # A new file names the closest one, whose path is longer than a phone is wide
+    # A new file names the closest file, whose path is wider than a phone screen
     folder = f"benchmarks/{acme.benchmark}/implementations/an_implementation_with_a_long_name"
     parts = [[f"part_{number}()" for number in range(first, first + 30)] for first in (0, 20)]
     for name, lines in zip(("first", "second"), parts, strict=True):
@@ -72,7 +72,7 @@ def site(review: Path, place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def single(review: Path, place: Path) -> Path:
-    """Pages that are one file each."""
+    """Reports that consist of one page."""
     folder = place / "single"
     folder.mkdir()
     for command in ("check", "score"):
@@ -83,7 +83,7 @@ def single(review: Path, place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(place: Path) -> Path:
-    """Pages of a profile, of kernels, of studies and of a plan, one file each."""
+    """Pages of a profile, of kernels, of studies and of a plan, each in one file."""
     pytest.importorskip("torch")
     folder = place / "measured"
     folder.mkdir()
@@ -128,10 +128,10 @@ SCRIPTS = {"site": "pages.js", "review": "review.js"}
 
 
 def read(folder: Path, pattern: str, act: str, place: Path, width: int = 1300, at: str = "") -> Any:
-    """The value that a script of the test's own gives, on a page of a folder."""
+    """Return the value that the script `act` computes on a page of a folder."""
     page = next(iter(sorted(folder.glob(pattern))))
     if folder.name not in SCRIPTS:
-        # Its policy lets in its own script alone: the test's page has none
+        # The policy of the page allows only its own script, so the test page has no policy
         copy = place / "bare"
         shutil.copytree(folder, copy, dirs_exist_ok=True)
         bare = copy / page.name
@@ -145,7 +145,7 @@ def read(folder: Path, pattern: str, act: str, place: Path, width: int = 1300, a
     size = f"--window-size={width},900"
     name = page.relative_to(page.parents[len(Path(pattern).parts) - 1]).as_posix()
     if width < LEAST_WINDOW:
-        # A window has no such width, a frame has
+        # A window cannot be this narrow, but a frame can
         (place / "pages").mkdir(parents=True, exist_ok=True)
         frame = f'<iframe width="{width}" height="900" style="border: 0" src="{name}{at}"></iframe>'
         (place / "pages/frame.html").write_text(f"<body>{frame}<script>{LISTEN}</script></body>")
@@ -174,7 +174,7 @@ def folder_of(request: pytest.FixtureRequest, folder: str) -> Path:
 @pytest.mark.daily(2)
 @KINDS
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_page_scrolls_sideways(
+def test_pages_do_not_scroll_sideways(
     folder_of: Path, folder: str, pattern: str, width: int, tmp_path: Path
 ) -> None:
     act = TELL % "[innerWidth, document.documentElement.scrollWidth, document.body.scrollHeight]"
@@ -186,7 +186,7 @@ def test_no_page_scrolls_sideways(
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The source of axe-core from the npm registry; skipped where that cannot be had."""
+    """The source of axe-core from the npm registry; skips if it cannot be fetched."""
     if shutil.which("npm") is None:
         pytest.skip("npm, which fetches axe-core, is not here")
     home = tmp_path_factory.mktemp("axe")
@@ -200,7 +200,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.daily(2)
 @KINDS
 @pytest.mark.parametrize("width", [1300, 400])
-def test_axe_finds_nothing(
+def test_axe_finds_no_violations(
     folder_of: Path, folder: str, pattern: str, width: int, axe: str, tmp_path: Path
 ) -> None:
     act = "const { violations } = await axe.run(document, { resultTypes: ['violations'] });"
@@ -208,7 +208,7 @@ def test_axe_finds_nothing(
     assert read(folder_of, pattern, f"{axe};{act}", tmp_path, width) == []
 
 
-def test_heads_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> None:
+def test_table_headers_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> None:
     act = """
     const body = document.querySelector("#results tbody");
     const rows = [...body.rows];
@@ -224,7 +224,7 @@ def test_heads_stay_in_view_after_three_screens(site: Path, tmp_path: Path) -> N
     assert -1 <= tools < below <= top + 1 < bottom < height
 
 
-def test_a_chosen_column_may_have_a_comma_in_its_name(review: Path, tmp_path: Path) -> None:
+def test_a_column_in_the_address_may_have_a_comma_in_its_name(review: Path, tmp_path: Path) -> None:
     act = """
     const view = tables.get("results");
     const shown = view.heads.filter((head) => head.checkVisibility())
@@ -236,7 +236,7 @@ def test_a_chosen_column_may_have_a_comma_in_its_name(review: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_an_open_list_of_columns_stays_in_the_window(
+def test_the_open_column_chooser_stays_in_the_window(
     review: Path, tmp_path: Path, width: int
 ) -> None:
     act = """
@@ -259,7 +259,7 @@ def test_nine_columns_of_results_fit(review: Path, tmp_path: Path) -> None:
     assert read(review, "benchmark-*.html", act + tell, tmp_path) == 9
 
 
-def test_text_in_a_plot_grows_on_a_phone(site: Path, tmp_path: Path) -> None:
+def test_text_in_a_plot_is_larger_on_a_phone(site: Path, tmp_path: Path) -> None:
     act = "const text = document.querySelector('.plot text');"
     tell = TELL % "parseFloat(getComputedStyle(text).fontSize)"
     wide = read(site, MODEL, act + tell, tmp_path / "wide")
@@ -273,7 +273,7 @@ const anchor = () => document.querySelector("a.compare");
 """
 
 
-def test_ticked_results_open_side_by_side(site: Path, tmp_path: Path) -> None:
+def test_selected_results_open_side_by_side(site: Path, tmp_path: Path) -> None:
     act = f"{TICK} tick(boxes[0]); const first = anchor().hasAttribute('href'); tick(boxes[1]);"
     tell = TELL % "[first, anchor().textContent, anchor().getAttribute('href'), location.hash]"
     first, text, href, here = read(site, MODEL, act + tell, tmp_path / "a")
@@ -286,14 +286,14 @@ def test_ticked_results_open_side_by_side(site: Path, tmp_path: Path) -> None:
     assert pairs == 2
 
 
-def test_a_fifth_result_cannot_be_ticked(site: Path, tmp_path: Path) -> None:
+def test_a_fifth_result_cannot_be_selected(site: Path, tmp_path: Path) -> None:
     act = f"{TICK} boxes.slice(0, 4).forEach(tick);"
     shown = read(site, MODEL, act + TELL % "boxes.map((box) => box.disabled)", tmp_path)
     assert len(shown) > 4
     assert shown == [False] * 4 + [True] * (len(shown) - 4)
 
 
-def test_the_fastest_on_eight_chips_is_two_clicks_away(site: Path, tmp_path: Path) -> None:
+def test_the_fastest_result_on_eight_chips_is_two_clicks_away(site: Path, tmp_path: Path) -> None:
     first = """
     const cell = [...document.querySelectorAll("#matrix-training tbody tr")]
       .find((row) => row.cells[0].textContent === "llama31_8b").cells[1];
@@ -324,7 +324,7 @@ def test_copies_and_mixed_settings_are_on_the_first_screen(review: Path, tmp_pat
     assert kinds[0] == "copies"
 
 
-def test_what_is_shown_is_copied_as_csv(site: Path, tmp_path: Path) -> None:
+def test_visible_rows_are_copied_as_csv(site: Path, tmp_path: Path) -> None:
     act = """
     const button = document.querySelector(".csv");
     button.click();
@@ -336,7 +336,7 @@ def test_what_is_shown_is_copied_as_csv(site: Path, tmp_path: Path) -> None:
     assert rows
 
 
-def test_filters_follow_to_other_pages(site: Path, tmp_path: Path) -> None:
+def test_filters_are_kept_in_links_to_other_pages(site: Path, tmp_path: Path) -> None:
     act = """
     const link = document.querySelector("nav a[href*='submitters']");
     link.dispatchEvent(new Event("focusin", { bubbles: true }));

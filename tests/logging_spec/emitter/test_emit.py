@@ -1,4 +1,4 @@
-"""The logger one holds: its lines, its values and what it refuses."""
+"""The logger: its lines, its values, and the values that it refuses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def said(sink: MemorySink) -> list[tuple[str, Any]]:
     return [(record.key, record.value) for record in sink.records]
 
 
-def test_a_line_has_the_fields_of_the_format_in_their_order() -> None:
+def test_a_line_has_the_fields_of_the_format_in_order() -> None:
     log, sink = capture(clock=lambda: 7, namespace="é")
     log.event(keys.SEED, 5, {"epoch_num": 1})
     line = sys._getframe().f_lineno - 1
@@ -55,7 +55,7 @@ json_values = st.recursive(
     st.none() | st.dictionaries(st.text(), json_values, max_size=3),
     st.booleans(),
 )
-def test_every_line_is_ascii_valid_and_read_back_as_given(
+def test_every_line_is_valid_ascii_and_reads_back_unchanged(
     method: str, key: str, value: Any, metadata: dict[str, Any] | None, call_sites: bool
 ) -> None:
     log, sink = capture(call_sites=call_sites)
@@ -115,7 +115,7 @@ class Precision(enum.Enum):
 
 
 class Tensor:
-    """What the emitter sees of a tensor."""
+    """A stand-in for a tensor, with only the method that the emitter uses."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -141,7 +141,7 @@ class Tensor:
         ((1, 2), [1, 2]),
     ],
 )
-def test_values_of_frameworks_are_logged_as_plain_ones(value: Any, logged: Any) -> None:
+def test_values_of_frameworks_are_logged_as_plain_values(value: Any, logged: Any) -> None:
     log, sink = capture()
     log.event("tracked_stats", value, {"at": value})
     (record,) = sink.records
@@ -166,7 +166,9 @@ def test_values_of_frameworks_are_logged_as_plain_ones(value: Any, logged: Any) 
         ("own", {(1, 2): 3}, "keys must be"),
     ],
 )
-def test_a_value_that_does_not_fit_raises_at_the_call(key: Any, value: Any, reason: str) -> None:
+def test_an_invalid_value_raises_an_error_that_names_the_call_site(
+    key: Any, value: Any, reason: str
+) -> None:
     log, sink = capture()
     with pytest.raises(UnloggableValueError) as caught:
         log.event(key, value)
@@ -179,7 +181,7 @@ def test_a_value_that_does_not_fit_raises_at_the_call(key: Any, value: Any, reas
     assert sink.lines == []
 
 
-def test_metadata_is_held_to_the_same() -> None:
+def test_invalid_metadata_raises_an_error() -> None:
     log, _ = capture()
     with pytest.raises(UnloggableValueError, match="NaN or Infinity"):
         log.event("own", 1, {"loss": float("inf")})
@@ -188,20 +190,22 @@ def test_metadata_is_held_to_the_same() -> None:
 
 
 @pytest.mark.parametrize("value", [8, 8.0, np.int32(8), Tensor(8)])
-def test_a_whole_number_may_be_written_in_any_way(value: Any) -> None:
+def test_an_integer_may_be_a_float_a_numpy_value_or_a_tensor(value: Any) -> None:
     log, sink = capture()
     log.event(keys.SEED, value)
     assert said(sink) == [("seed", 8)]
 
 
-def test_nan_is_a_bare_word_when_asked_for() -> None:
+def test_nonfinite_numbers_are_written_as_words_if_requested() -> None:
     log, sink = capture(nonfinite="words")
     log.event("eval_loss", float("nan"), {"worst": [float("-inf")]})
     assert '"value": NaN' in sink.lines[0]
     assert '"worst": [-Infinity]' in sink.lines[0]
 
 
-def test_the_compatible_mode_notes_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_values_are_notes_instead_of_exceptions_in_note_mode(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     log, sink = capture(errors="note")
     log.event(keys.SEED, "5")
     log.event("own", object())
@@ -211,7 +215,7 @@ def test_the_compatible_mode_notes_and_goes_on(caplog: pytest.LogCaptureFixture)
     assert [note.partition(":")[0] for note in notes] == ["seed", "own"]
 
 
-def test_a_misspelt_key_is_noted_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_misspelled_key_is_noted_once(caplog: pytest.LogCaptureFixture) -> None:
     log, sink = capture()
     for _ in range(3):
         log.event("global_batchsize", 5)
@@ -221,7 +225,7 @@ def test_a_misspelt_key_is_noted_once(caplog: pytest.LogCaptureFixture) -> None:
     assert len(sink.lines) == 3
 
 
-def test_time_never_goes_back() -> None:
+def test_times_from_the_clock_never_decrease() -> None:
     times = iter([5, 3, 9])
     log, sink = capture(clock=lambda: next(times))
     for _ in range(3):
@@ -230,7 +234,7 @@ def test_time_never_goes_back() -> None:
     assert [record.time_ms for record in sink.records] == [5, 5, 9, 4]
 
 
-def test_root_dir_and_stack_offset_shape_the_call_site() -> None:
+def test_root_dir_and_stack_offset_change_the_call_site() -> None:
     log, sink = capture(root_dir=str(Path(__file__).parent), stack_offset=1)
 
     def helper() -> None:

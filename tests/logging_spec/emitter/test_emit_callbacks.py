@@ -1,4 +1,4 @@
-"""Callbacks, driven as their frameworks drive them."""
+"""Callbacks, called in the order in which their frameworks call them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Metric:
 
 
 def fit(callback: Any, losses: list[float]) -> Any:
-    """What Lightning's fit calls, in its order."""
+    """Call the hooks of a callback in the order of Lightning's `fit`."""
     trainer = SimpleNamespace(
         global_step=0, sanity_checking=True, callback_metrics={}, should_stop=False
     )
@@ -52,7 +52,7 @@ def fit(callback: Any, losses: list[float]) -> Any:
 
 
 def train(callback: Any, losses: list[float]) -> Any:
-    """What Trainer's train calls, in its order."""
+    """Call the hooks of a callback in the order of the Trainer's `train`."""
     state = SimpleNamespace(global_step=0)
     control = SimpleNamespace(should_evaluate=False, should_training_stop=False)
     callback.on_train_begin(None, state, control)
@@ -84,7 +84,9 @@ def keys_of(sink: MemorySink) -> list[str]:
     [(lightning_callback, "val_loss", fit), (trainer_callback, "eval_loss", train)],
 )
 class TestBoth:
-    def test_a_run_that_reaches_the_target(self, kind: Any, metric: str, drive: Any) -> None:
+    def test_a_run_that_reaches_the_target_is_stopped_with_success(
+        self, kind: Any, metric: str, drive: Any
+    ) -> None:
         callback, sink = made(kind, metric)
         end = drive(callback, [4.0, 3.0, 2.0])
         assert keys_of(sink) == [*OPENING, *(TRAIN + EVALUATE) * 2, "run_stop"]
@@ -98,20 +100,22 @@ class TestBoth:
         ]
         assert getattr(end, "should_stop", None) or end.should_training_stop
 
-    def test_a_run_that_does_not(self, kind: Any, metric: str, drive: Any) -> None:
+    def test_a_run_that_misses_the_target_is_aborted(
+        self, kind: Any, metric: str, drive: Any
+    ) -> None:
         callback, sink = made(kind, metric)
         drive(callback, [4.0])
         assert keys_of(sink) == [*OPENING, *TRAIN, *EVALUATE, *TRAIN, "run_stop"]
         assert sink.records[-1].metadata["status"] == "aborted"
 
-    def test_a_loss_that_is_no_number_aborts(self, kind: Any, metric: str, drive: Any) -> None:
+    def test_a_loss_of_nan_aborts_the_run(self, kind: Any, metric: str, drive: Any) -> None:
         callback, sink = made(kind, metric)
         drive(callback, [float("nan")])
         assert keys_of(sink) == [*OPENING, *TRAIN, "eval_start", "eval_stop", "run_stop"]
         assert sink.records[-1].metadata["status"] == "aborted"
 
 
-def test_an_exception_in_fit_aborts() -> None:
+def test_an_exception_in_fit_aborts_the_run() -> None:
     callback, sink = made(lightning_callback, "val_loss")
     with pytest.raises(RuntimeError):
         fit(callback, [-1.0])
@@ -134,7 +138,7 @@ def test_an_evaluation_outside_training_is_not_logged() -> None:
         ("transformers", "TrainerCallback", trainer_callback),
     ],
 )
-def test_the_framework_recognises_its_callback(
+def test_a_callback_is_an_instance_of_the_framework_class(
     module: str, name: str, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = type(name, (), {"on_other_hook": lambda _: "default"})

@@ -1,4 +1,4 @@
-"""No line is lost or cut: killed writers, many writers, full disks, broken pipes."""
+"""Lines are never lost or cut: killed writers, many writers, full disks and broken pipes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ while True:
 
 
 def numbers(path: Path) -> list[Any]:
-    """The values of a log's lines, each of which must be whole."""
+    """Return the values of a log, and assert that each of its lines is complete."""
     data = path.read_bytes()
     assert data.endswith(b"\n")
     lines = [line for line in data.splitlines() if line.strip()]
@@ -61,7 +61,7 @@ def numbers(path: Path) -> list[Any]:
 
 
 def kill_writers(path: Path, times: int) -> None:
-    """Kill a writer at some moment, again and again; all append to one file."""
+    """Kill writers at random moments; all of them append to one file."""
     chance = random.Random(5)
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS, str(path), "killer"],
@@ -80,13 +80,13 @@ def kill_writers(path: Path, times: int) -> None:
         parent.kill()
 
 
-def test_a_killed_writer_leaves_whole_lines(tmp_path: Path) -> None:
+def test_killed_writers_leave_complete_lines(tmp_path: Path) -> None:
     kill_writers(tmp_path / "a.txt", 100)
     assert numbers(tmp_path / "a.txt")
 
 
 @pytest.mark.long
-def test_a_thousand_killed_writers_leave_whole_lines(tmp_path: Path) -> None:
+def test_a_thousand_killed_writers_leave_complete_lines(tmp_path: Path) -> None:
     kill_writers(tmp_path / "a.txt", 1000)
     assert numbers(tmp_path / "a.txt")
 
@@ -117,7 +117,7 @@ def test_many_threads_write_one_file(tmp_path: Path) -> None:
     assert sorted(numbers(tmp_path / "a.txt")) == sorted([*range(300)] * 4)
 
 
-def test_no_line_crosses_a_page(tmp_path: Path) -> None:
+def test_a_line_does_not_cross_a_page_boundary(tmp_path: Path) -> None:
     path, chance = tmp_path / "a.txt", random.Random(3)
     with Logger(path, rank=0, call_sites=False) as log:
         for _ in range(300):
@@ -129,14 +129,14 @@ def test_no_line_crosses_a_page(tmp_path: Path) -> None:
         start += len(line)
 
 
-def test_a_line_longer_than_a_page_is_written_all_the_same(tmp_path: Path) -> None:
+def test_a_line_longer_than_a_page_is_written(tmp_path: Path) -> None:
     with Logger(tmp_path / "a.txt", rank=0) as log:
         for size in (10, 3 * PAGE, 10):
             log.event("own", "x" * size)
     assert [len(value) for value in numbers(tmp_path / "a.txt")] == [10, 3 * PAGE, 10]
 
 
-def test_a_log_goes_on_after_a_line_that_another_program_left_unfinished(tmp_path: Path) -> None:
+def test_a_record_starts_on_a_new_line_after_an_unfinished_line(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"progress 5%")
     Logger(path, rank=0).event("own", 1)
@@ -145,7 +145,7 @@ def test_a_log_goes_on_after_a_line_that_another_program_left_unfinished(tmp_pat
     assert second.startswith(b":::MLLOG {")
 
 
-def test_a_full_disk_raises_once_and_keeps_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_raises_once_and_the_lines_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     log = Logger("/dev/full", rank=0)
     with pytest.raises(LogNotWrittenError, match=r"/dev/full: 1 line is not written") as caught:
         log.event("own", 0)
@@ -163,20 +163,20 @@ def test_a_full_disk_raises_once_and_keeps_the_lines(monkeypatch: pytest.MonkeyP
     log.retry()
 
 
-def test_closing_with_lines_kept_raises() -> None:
+def test_closing_a_log_with_unwritten_lines_raises() -> None:
     with pytest.raises(LogNotWrittenError), Logger("/dev/full", rank=0) as log:
         log.event("own", 0)
 
 
 @pytest.fixture
 def limit() -> Iterator[Any]:
-    """Sets how large files may grow: a write then comes out short, as on a full disk."""
+    """Set how large files may grow: a larger write is cut short, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_cut_line_is_completed(tmp_path: Path, limit: Any) -> None:
+def test_a_partially_written_line_is_completed(tmp_path: Path, limit: Any) -> None:
     path = tmp_path / "a.txt"
     log = Logger(path, rank=0)
     log.event("own", 0)
@@ -191,7 +191,7 @@ def test_a_cut_line_is_completed(tmp_path: Path, limit: Any) -> None:
     assert numbers(path) == [0, 1, 2, 3]
 
 
-def test_a_cut_line_is_written_anew_when_another_process_wrote_meanwhile(
+def test_a_partial_line_is_rewritten_if_another_process_wrote_after_it(
     tmp_path: Path, limit: Any
 ) -> None:
     path = tmp_path / "a.txt"
@@ -205,7 +205,7 @@ def test_a_cut_line_is_written_anew_when_another_process_wrote_meanwhile(
     log.retry()
     log.event("own", 2)
     lines = path.read_bytes().splitlines()
-    # The other's line does not go on the piece, which stays alone
+    # The other line does not continue the fragment, which stays on a separate line
     assert len(lines.pop(1)) == 60
     assert [json.loads(line[9:])["value"] for line in lines] == [0, "other", 1, 2]
 
@@ -223,7 +223,7 @@ def test_a_broken_pipe_raises_once() -> None:
     os.close(write)
 
 
-def test_a_slow_reader_is_waited_for() -> None:
+def test_the_logger_waits_for_a_slow_reader() -> None:
     read, write = os.pipe()
     os.set_blocking(write, False)
     log = Logger(write, rank=0, call_sites=False)
@@ -244,7 +244,9 @@ def test_a_slow_reader_is_waited_for() -> None:
     assert read_back.count(b"\n") == 2000
 
 
-def test_the_disk_is_reached_at_run_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_synced_to_disk_at_run_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
     log = Logger(tmp_path / "a.txt", rank=0)
@@ -254,7 +256,7 @@ def test_the_disk_is_reached_at_run_stop(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(synced) == 1
 
 
-def test_run_stop_goes_to_a_pipe_as_well() -> None:
+def test_run_stop_is_written_to_a_pipe() -> None:
     read, write = os.pipe()
     Logger(write, rank=0).end(keys.RUN_STOP)
     assert os.read(read, 1000).count(b"run_stop") == 1
@@ -262,7 +264,7 @@ def test_run_stop_goes_to_a_pipe_as_well() -> None:
     os.close(write)
 
 
-def test_the_exception_that_ended_a_run_is_not_hidden_by_a_full_disk() -> None:
+def test_a_full_disk_does_not_hide_the_exception_that_ended_a_run() -> None:
     log, sink = capture()
 
     def fail(line: bytes) -> None:
@@ -278,7 +280,7 @@ def test_the_exception_that_ended_a_run_is_not_hidden_by_a_full_disk() -> None:
     assert "run_stop: " in caught.value.__notes__[0]
 
 
-def test_a_forked_child_does_not_write_what_its_parent_keeps() -> None:
+def test_a_forked_child_does_not_inherit_unwritten_lines() -> None:
     log = Logger("/dev/full", rank=0)
     with pytest.raises(LogNotWrittenError):
         log.event("own", 0)
@@ -289,7 +291,7 @@ def test_a_forked_child_does_not_write_what_its_parent_keeps() -> None:
     assert log._sink.kept == 1  # type: ignore[union-attr]
 
 
-def test_memory_stays_flat() -> None:
+def test_memory_use_stays_constant() -> None:
     log = Logger("/dev/null", rank=0)
     sizes = []
     for _ in range(3):

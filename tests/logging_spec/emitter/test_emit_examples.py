@@ -1,4 +1,4 @@
-"""The examples of the documentation run and log what they promise."""
+"""The examples of the documentation run, and log what the documentation states."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(name: str, *arguments: Path, **variables: str) -> str:
     return done.stdout
 
 
-def test_the_loop_gives_a_compliant_log(tmp_path: Path) -> None:
+def test_the_loop_example_writes_a_compliant_log(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_text(run("loop.py"))
     done = subprocess.run(
@@ -44,7 +44,7 @@ def test_the_loop_gives_a_compliant_log(tmp_path: Path) -> None:
     assert report["verdict"] == "accepted"
 
 
-def test_the_migrated_script_prints_and_files_the_same(tmp_path: Path) -> None:
+def test_the_migration_example_prints_the_lines_that_it_writes(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     printed = run("migrate.py", path)
     assert printed == path.read_text()
@@ -55,7 +55,7 @@ def test_the_migrated_script_prints_and_files_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variable", ["RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"])
-def test_of_many_ranks_one_writes(tmp_path: Path, variable: str) -> None:
+def test_only_one_of_several_ranks_writes(tmp_path: Path, variable: str) -> None:
     path = tmp_path / "a.txt"
     printed = [run("multi_node.py", path, **{variable: str(rank)}) for rank in range(3)]
     assert [text.count(":::MLLOG") for text in printed] == [7, 0, 0]
@@ -67,7 +67,7 @@ def test_of_many_ranks_one_writes(tmp_path: Path, variable: str) -> None:
     ]
 
 
-def test_the_guide_shows_only_names_that_exist() -> None:
+def test_the_guide_shows_only_existing_names() -> None:
     from podium.logging_spec.emitter import emit
 
     guide = (ROOT / "docs" / "emitter.md").read_text()

@@ -1,4 +1,4 @@
-"""How a run ends, which rank writes, what the guard sees, and where lines go."""
+"""The end of a run, the rank that writes, the guard, and the destinations of lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podium.logging_spec.emitter.testing import MemorySink, capture
 from podium.logging_spec.reader.read import read_log
 from tests.locations import ROOT
 
-# --- how a run ends ---
+# --- end of a run ---
 
 
 def test_an_exception_ends_the_run_as_aborted() -> None:
@@ -33,7 +33,7 @@ def test_an_exception_ends_the_run_as_aborted() -> None:
     assert sink.records[-1].metadata["status"] == "aborted"
 
 
-def test_a_run_that_claims_no_success_is_aborted() -> None:
+def test_a_run_without_a_reported_success_is_aborted() -> None:
     log, sink = capture()
     with log.run() as run:
         pass
@@ -41,7 +41,7 @@ def test_a_run_that_claims_no_success_is_aborted() -> None:
     assert sink.records[-1].metadata["status"] == "aborted"
 
 
-def test_a_run_ends_once() -> None:
+def test_a_run_cannot_end_twice() -> None:
     log, sink = capture()
     with log.run() as run:
         run.success()
@@ -50,7 +50,7 @@ def test_a_run_ends_once() -> None:
     assert [record.key for record in sink.records] == ["run_start", "run_stop"]
 
 
-def test_a_run_may_have_ended_before_it_is_said() -> None:
+def test_success_accepts_the_time_at_which_the_run_ended() -> None:
     log, sink = capture()
     with log.run() as run:
         run.success(1234, samples_count=8)
@@ -72,7 +72,7 @@ def test_a_run_may_have_ended_before_it_is_said() -> None:
         ({"RANK": "node", "SLURM_PROCID": "5"}, 5),
     ],
 )
-def test_the_rank_is_that_of_the_closest_launcher(variables: dict[str, str], rank: int) -> None:
+def test_the_rank_comes_from_the_innermost_launcher(variables: dict[str, str], rank: int) -> None:
     assert ranks.rank(variables) == rank
 
 
@@ -85,7 +85,7 @@ def test_only_rank_zero_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_all_ranks_meet_at_run_start_and_run_stop(rank: int) -> None:
+def test_run_start_and_run_stop_call_the_barrier_on_every_rank(rank: int) -> None:
     events: list[str] = []
     sink = MemorySink()
     sink.write = lambda _: events.append("line")  # type: ignore[method-assign, assignment]
@@ -97,7 +97,7 @@ def test_all_ranks_meet_at_run_start_and_run_stop(rank: int) -> None:
     assert events == ["barrier", *lines, *lines, "barrier", *lines]
 
 
-def test_no_rank_waits_when_an_exception_ends_the_run() -> None:
+def test_an_exception_ends_the_run_without_a_barrier() -> None:
     met: list[int] = []
     log, _ = capture(barrier=lambda: met.append(1))
     with pytest.raises(KeyError), log.run():
@@ -105,7 +105,7 @@ def test_no_rank_waits_when_an_exception_ends_the_run() -> None:
     assert len(met) == 1
 
 
-def test_torch_distributed_is_asked_when_it_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_distributed_is_used_if_it_is_initialized(monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[int] = []
     up = SimpleNamespace(
         is_available=lambda: True,
@@ -127,7 +127,7 @@ def test_torch_distributed_is_asked_when_it_is_up(monkeypatch: pytest.MonkeyPatc
 # --- the guard ---
 
 
-def test_the_guard_sees_each_record_and_may_stop_the_run() -> None:
+def test_the_guard_checks_each_record_and_can_stop_the_run() -> None:
     seen: list[Any] = []
 
     def guard(record: Any) -> list[str]:
@@ -143,7 +143,7 @@ def test_the_guard_sees_each_record_and_may_stop_the_run() -> None:
     assert len(sink.lines) == 2
 
 
-def test_the_guard_sees_a_line_that_waits_for_a_retry() -> None:
+def test_the_guard_checks_a_line_that_waits_for_a_retry() -> None:
     seen: list[Any] = []
 
     def guard(record: Any) -> list[str]:
@@ -156,7 +156,7 @@ def test_the_guard_sees_a_line_that_waits_for_a_retry() -> None:
     assert seen == ["seed"]
 
 
-def test_an_exception_is_not_hidden_by_a_log_that_cannot_be_closed() -> None:
+def test_a_log_that_cannot_be_closed_does_not_hide_an_exception() -> None:
     def run() -> None:
         with Logger("/dev/full", rank=0) as log:
             with contextlib.suppress(LogNotWrittenError):
@@ -168,7 +168,7 @@ def test_an_exception_is_not_hidden_by_a_log_that_cannot_be_closed() -> None:
     assert "1 line is not written" in caught.value.__notes__[0]
 
 
-def test_endless_new_keys_are_forgotten() -> None:
+def test_the_cache_of_keys_is_bounded() -> None:
     log, sink = capture()
     for number in range(2500):
         log.event(f"own {number}")
@@ -183,34 +183,34 @@ def test_the_guard_warns_by_default(caplog: pytest.LogCaptureFixture) -> None:
     assert len(sink.lines) == 1
 
 
-# --- where lines go ---
+# --- destinations ---
 
 
-def test_stdout_is_the_default(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_default_destination_is_stdout(capfd: pytest.CaptureFixture[str]) -> None:
     sys.stdout.write("before ")
     Logger(rank=0).event(keys.SEED, 5)
     assert capfd.readouterr().out.startswith("before :::MLLOG")
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), io.BytesIO()])
-def test_any_stream_will_do(stream: Any) -> None:
+def test_text_and_binary_streams_are_accepted(stream: Any) -> None:
     Logger(stream, rank=0).event(keys.SEED, 5)
     assert len(stream.getvalue().splitlines()) == 1
 
 
-def test_several_places_at_once(tmp_path: Path) -> None:
+def test_a_logger_can_write_to_several_destinations(tmp_path: Path) -> None:
     stream = io.StringIO()
     with Logger([tmp_path / "a.txt", stream], rank=0) as log:
         log.event(keys.SEED, 5)
     assert (tmp_path / "a.txt").read_text() == stream.getvalue() != ""
 
 
-def test_what_cannot_be_written_to_is_refused() -> None:
+def test_an_unsupported_destination_is_refused() -> None:
     with pytest.raises(TypeError, match="cannot write to a float"):
         Logger(1.5, rank=0)
 
 
-def test_emitting_imports_nothing_heavy() -> None:
+def test_the_emitter_does_not_import_large_modules() -> None:
     code = (
         "import sys; from podium import Logger; Logger('/dev/null').event('seed', 5); "
         "print([m for m in ('numpy', 'torch', 'pydantic', 'msgspec', 'logging', 'podium.rules',"
@@ -222,5 +222,5 @@ def test_emitting_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_notes_go_to_the_program_s_logging() -> None:
+def test_the_python_logger_of_notes_propagates() -> None:
     assert logging.getLogger("logging_spec").propagate

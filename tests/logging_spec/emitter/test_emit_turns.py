@@ -1,4 +1,4 @@
-"""Writers of one file take turns: forked or not, by either API, killed or stopped in mid-line."""
+"""Writers of one file take turns: forked or not, in both APIs, killed or stopped within a line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def values(path: Path) -> list[object]:
 
 
 @APIS
-def test_a_line_never_goes_on_what_another_writer_left_unfinished(
+def test_a_record_never_continues_the_unfinished_line_of_another_writer(
     tmp_path: Path, api: type[Logger]
 ) -> None:
     path = tmp_path / "a.log"
@@ -68,7 +68,7 @@ def test_a_line_never_goes_on_what_another_writer_left_unfinished(
 
 
 @APIS
-def test_no_byte_is_added_where_the_other_ended_its_line(tmp_path: Path, api: type[Logger]) -> None:
+def test_no_newline_is_added_after_a_complete_line(tmp_path: Path, api: type[Logger]) -> None:
     path = tmp_path / "a.log"
     log = api(path)
     log.event("own", 0)
@@ -81,7 +81,7 @@ def test_no_byte_is_added_where_the_other_ended_its_line(tmp_path: Path, api: ty
 
 
 @APIS
-def test_a_writer_waits_until_the_line_of_another_process_is_whole(
+def test_a_writer_waits_until_another_process_has_finished_its_line(
     tmp_path: Path, api: type[Logger]
 ) -> None:
     path = tmp_path / "a.log"
@@ -107,7 +107,7 @@ def test_a_writer_waits_until_the_line_of_another_process_is_whole(
 
 
 @APIS
-def test_a_killed_holder_gives_its_turn_away(tmp_path: Path, api: type[Logger]) -> None:
+def test_the_lock_of_a_killed_process_is_released(tmp_path: Path, api: type[Logger]) -> None:
     path = tmp_path / "a.log"
     log = api(path)
     with subprocess.Popen(
@@ -123,7 +123,7 @@ def test_a_killed_holder_gives_its_turn_away(tmp_path: Path, api: type[Logger]) 
     assert values(path) == [1]
 
 
-def test_a_stopped_holder_is_not_waited_for_for_ever(
+def test_a_writer_stops_waiting_for_a_stopped_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "PATIENCE_S", 0.2)
@@ -141,7 +141,7 @@ def test_a_stopped_holder_is_not_waited_for_for_ever(
             log.event("own", number)
         took = time.monotonic() - began
         holder.kill()
-    # Once, not for each line
+    # The logger waits once, not for each line
     assert 0.2 <= took < 5
     assert values_after(path, b"x\n") == list(range(100))
 
@@ -152,7 +152,7 @@ def values_after(path: Path, start: bytes) -> list[object]:
 
 
 @APIS
-def test_where_there_are_no_locks_lines_are_written(tmp_path: Path, api: type[Logger]) -> None:
+def test_lines_are_written_if_locks_are_not_available(tmp_path: Path, api: type[Logger]) -> None:
     path = tmp_path / "a.log"
     refused = OSError(37, "No locks available")
     with mock.patch("fcntl.lockf", side_effect=refused) as asked:
@@ -163,7 +163,7 @@ def test_where_there_are_no_locks_lines_are_written(tmp_path: Path, api: type[Lo
     assert asked.call_count == 1
 
 
-def test_two_loggers_of_one_program_share_a_turn(tmp_path: Path) -> None:
+def test_lines_of_several_loggers_in_one_process_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     logs = [emitter(path), drop_in(path), emitter(path)]
 
@@ -181,7 +181,7 @@ def test_two_loggers_of_one_program_share_a_turn(tmp_path: Path) -> None:
     )
 
 
-def test_a_handler_of_a_signal_may_log(tmp_path: Path) -> None:
+def test_a_signal_handler_can_log_during_a_write(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     log = emitter(path)
     real, seen = os.write, []
@@ -215,7 +215,7 @@ except ChildProcessError:
 """
 
 
-def test_long_lines_of_processes_with_one_pipe_do_not_mix() -> None:
+def test_long_lines_of_processes_on_one_pipe_do_not_mix() -> None:
     done = subprocess.run([sys.executable, "-c", PIPED], capture_output=True, cwd=ROOT, check=True)
     lines = [json.loads(line[9:])["value"] for line in done.stdout.splitlines()]
     assert sorted(lines) == sorted(chr(97 + number) * 150_000 for number in [*range(20)] * 8)

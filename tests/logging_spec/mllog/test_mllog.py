@@ -1,4 +1,4 @@
-"""The drop-in: what scripts written for the incumbent see, compared with the incumbent itself."""
+"""The drop-in logger, compared with the official logging library that existing scripts use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Kept(logging.Handler):
 
 
 def pair(**settings_: Any) -> tuple[Any, Any, Kept, Kept]:
-    """A logger of each library, with all that each of them says."""
+    """Return a logger of each library, and the handlers that keep their messages."""
     kept = Kept(), Kept()
     loggers = []
     for handler, kind in zip(kept, (MLLogger, theirs.MLLogger), strict=True):
@@ -60,7 +60,7 @@ def without_times(text: str) -> str:
 def same(mine: Kept, other: Kept) -> None:
     assert [level for level, _ in mine.said] == [level for level, _ in other.said]
     for (level, text), (_, expected) in zip(mine.said, other.said, strict=True):
-        if level == "WARNING":  # each library has its own words here
+        if level == "WARNING":  # each library words its warnings differently
             assert text.startswith("\n")
             assert ":::MLLOG" not in text
         else:
@@ -124,21 +124,21 @@ defaults = st.fixed_dictionaries(
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(["start", "end", "event"]), calls, defaults)
-def test_any_call_gives_the_lines_of_the_incumbent(
+def test_any_call_writes_the_lines_of_the_official_library(
     method: str, call: dict[str, Any], given_: dict[str, Any]
 ) -> None:
     mine, other, my_lines, their_lines = pair(**given_)
     for logger in (mine, other):
         try:
             getattr(logger, method)(**call)
-        except ValueError:  # metadata that is an array; to ours it is not a dictionary
+        except ValueError:  # the official library raises on an array
             assert logger is other
             assert isinstance(call["metadata"], np.ndarray)
             return
     same(my_lines, their_lines)
 
 
-def test_positional_arguments_are_those_of_the_incumbent() -> None:
+def test_positional_arguments_match_the_official_library() -> None:
     mine, other, my_lines, their_lines = pair()
     for logger in (mine, other):
         logger.event("k", 1, {"a": 2}, "n", 5, 1, True)
@@ -179,7 +179,9 @@ def test_a_second_logger_does_not_print_twice(
     assert capsys.readouterr().out.count(":::MLLOG") == 1
 
 
-def test_a_logger_made_under_another_stdout_prints_there(default_logger: logging.Logger) -> None:
+def test_a_logger_created_with_redirected_stdout_prints_there(
+    default_logger: logging.Logger,
+) -> None:
     MLLogger()
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         MLLogger().event("seed", 5)
@@ -188,7 +190,7 @@ def test_a_logger_made_under_another_stdout_prints_there(default_logger: logging
 
 @pytest.fixture
 def shared() -> Iterator[MLLogger]:
-    """The shared logger, put back as it was."""
+    """The shared logger, restored after the test."""
     logger = mllog.get_mllogger()
     before, handlers = dict(vars(logger)), logger.logger.handlers[:]
     yield logger
@@ -221,19 +223,21 @@ def test_config_changes_the_shared_logger(shared: MLLogger, tmp_path: Path) -> N
         {"logger": logging.getLogger(constants.DEFAULT_LOGGER_NAME)},
     ],
 )
-def test_config_refuses_what_the_incumbent_refuses(shared: MLLogger, wrong: dict[str, Any]) -> None:
+def test_config_refuses_invalid_values_and_changes_nothing(
+    shared: MLLogger, wrong: dict[str, Any]
+) -> None:
     before = dict(vars(shared))
     with pytest.raises(ValueError, match=next(iter(wrong))):
         mllog.config(**wrong)
     assert vars(shared) == before
 
 
-def test_a_wrong_logger_is_refused() -> None:
+def test_a_logger_of_the_wrong_type_is_refused() -> None:
     with pytest.raises(ValueError, match="logger"):
         MLLogger("name")  # type: ignore[arg-type]
 
 
-def test_users_may_patch_what_they_patch_in_the_incumbent() -> None:
+def test_scripts_can_patch_the_same_names_as_in_the_official_library() -> None:
     mine, _, kept, _ = pair()
     with mock.patch("time.time", return_value=88.1239):
         mine.event("k")
@@ -257,7 +261,7 @@ def _joined(kept: Kept) -> bytes:
     return "".join(f"{text}\n" for _, text in kept.said).encode()
 
 
-def test_a_value_that_cannot_even_be_shown_stops_nothing() -> None:
+def test_a_value_that_cannot_be_represented_does_not_raise() -> None:
     deep: list[Any] = []
     for _ in range(200_000):
         deep = [deep]
@@ -266,14 +270,14 @@ def test_a_value_that_cannot_even_be_shown_stops_nothing() -> None:
     assert [level for level, _ in kept.said] == ["ERROR"]
 
 
-def test_a_log_file_keeps_what_a_full_disk_refused(tmp_path: Path) -> None:
+def test_lines_that_a_full_disk_refused_are_written_later(tmp_path: Path) -> None:
     logger = logging.Logger("full", logging.INFO)
     handler = AppendingHandler(str(tmp_path / "a.log"))
     logger.addHandler(handler)
     mine = MLLogger(logger)
     with (
         mock.patch("os.write", side_effect=OSError(28, "No space left on device")),
-        contextlib.redirect_stderr(io.StringIO()) as told,
+        contextlib.redirect_stderr(io.StringIO()) as reported,
     ):
         mine.event("first")
         mine.event("second")
@@ -281,10 +285,10 @@ def test_a_log_file_keeps_what_a_full_disk_refused(tmp_path: Path) -> None:
     handler.close()
     text = (tmp_path / "a.log").read_text()
     assert re.findall(r'"key": "(\w+)"', text) == ["first", "second", "third"]
-    assert told.getvalue().count("No space left") >= 1
+    assert reported.getvalue().count("No space left") >= 1
 
 
-def test_importing_loads_neither_numpy_nor_the_rest() -> None:
+def test_importing_mllog_does_not_import_large_modules() -> None:
     code = (
         "import sys; from podium import mllog; "
         "print(sorted(m for m in ('numpy', 'torch', 'pydantic', 'msgspec', 'podium.rules')"

@@ -1,4 +1,4 @@
-"""Logs compressed by bzip2 or xz: bounded pieces, several members, faults."""
+"""Logs compressed with bzip2 or xz: size of pieces, several members, and errors."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def inflated(data: bytes) -> list[bytes]:
 
 
 @FORMATS
-def test_content_of_several_members_is_whole(compress: Callable[[bytes], bytes]) -> None:
+def test_several_members_are_read_completely(compress: Callable[[bytes], bytes]) -> None:
     assert b"".join(inflated(compress(b"one\n") + compress(b"two\n"))) == b"one\ntwo\n"
 
 
 @FORMATS
-def test_pieces_are_small_whatever_they_expand_to(compress: Callable[[bytes], bytes]) -> None:
+def test_pieces_of_highly_compressed_data_are_small(compress: Callable[[bytes], bytes]) -> None:
     pieces = inflated(compress(bytes(64 << 20)))
     assert max(map(len, pieces)) <= 1 << 20
     assert sum(map(len, pieces)) == 64 << 20
 
 
 @FORMATS
-def test_data_before_a_fault_is_not_lost(compress: Callable[[bytes], bytes]) -> None:
+def test_data_before_an_error_is_returned(compress: Callable[[bytes], bytes]) -> None:
     stream = inflate(io.BytesIO(compress(b"one\n") + compress(b"two\n")[:-6]), compress(b"")[:4])
     assert next(stream) == b"one\n"
     with pytest.raises(BrokenCompressionError):
@@ -39,7 +39,7 @@ def test_data_before_a_fault_is_not_lost(compress: Callable[[bytes], bytes]) -> 
 
 
 @FORMATS
-def test_other_content_after_the_first_bytes_is_a_fault(
+def test_invalid_data_after_the_magic_bytes_is_an_error(
     compress: Callable[[bytes], bytes],
 ) -> None:
     with pytest.raises(BrokenCompressionError):

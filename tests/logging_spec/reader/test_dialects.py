@@ -1,4 +1,4 @@
-"""Lines before 0.7: what each dialect says, and that nothing makes a parser raise."""
+"""Lines of rounds before 0.7: the dialects, and parsers that never raise."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read(parse: Parser, text: str) -> Payload:
     return found
 
 
-def test_a_v05_line_without_value() -> None:
+def test_a_v05_line_without_a_value_is_read() -> None:
     found = read(parse_v05, "resnet 1541679508.604976654 (<string>:1) run_clear_caches")
     assert found == Payload(
         "run_clear_caches",
@@ -82,7 +82,7 @@ def test_a_v05_line_without_value() -> None:
         ("", None, True),
     ],
 )
-def test_a_v05_value_is_read_as_far_as_it_can_be(written: str, value: object, strict: bool) -> None:
+def test_a_v05_value_is_read_as_far_as_possible(written: str, value: object, strict: bool) -> None:
     found = read(parse_v05, f"resnet 1540940325 (/a/solver.cpp:12) input_size: {written}\r")
     assert (found.value, found.strict) == (value, strict)
 
@@ -98,11 +98,11 @@ def test_a_v05_value_is_read_as_far_as_it_can_be(written: str, value: object, st
         f"resnet {'9' * 400} (a.py:1) run_start",
     ],
 )
-def test_other_text_is_no_v05_line(text: str) -> None:
+def test_other_text_is_not_a_v05_line(text: str) -> None:
     assert parse_v05(text) is None
 
 
-def test_a_v06_line_in_the_official_layout() -> None:
+def test_a_v06_line_in_the_official_layout_is_strict() -> None:
     text = '1558635870.442 global_batch_size: {"value": 8192, "metadata": {"file": "t.py"}}'
     expected = Payload(
         "global_batch_size", 1558635870.442, 8192, {"file": "t.py"}, None, strict=True
@@ -129,14 +129,14 @@ def test_a_v06_line_in_the_official_layout() -> None:
         ('{"metadata": {"status": "success"}}', None, {"status": "success"}),
     ],
 )
-def test_other_v06_dialects_are_read_and_marked(
+def test_other_v06_dialects_are_read_and_marked_as_not_strict(
     body: str, value: object, metadata: dict[str, object]
 ) -> None:
     found = read(parse_v06, f"1560880080.5 run_stop: {body}")
     assert (found.value, found.metadata, found.strict) == (value, metadata, False)
 
 
-def test_a_value_without_metadata_is_what_the_official_reader_takes() -> None:
+def test_a_v06_value_without_metadata_is_strict() -> None:
     found = read(parse_v06, '1560880080.5 run_stop: {"value": 1}')
     assert (found.value, found.metadata, found.strict) == (1, None, True)
 
@@ -151,7 +151,7 @@ def test_a_value_without_metadata_is_what_the_official_reader_takes() -> None:
         ('1.5 a-b: {"value": 1, "metadata": {}}', False),
     ],
 )
-def test_strict_means_that_the_official_reader_takes_it(text: str, strict: bool) -> None:
+def test_strict_marks_the_lines_that_the_official_reader_accepts(text: str, strict: bool) -> None:
     assert read(parse_v06, text).strict is strict
 
 
@@ -170,18 +170,20 @@ def test_strict_means_that_the_official_reader_takes_it(text: str, strict: bool)
         "1.5 k: " + "(" * 60_000 + ")" * 60_000,
     ],
 )
-def test_other_text_is_no_v06_line(text: str) -> None:
+def test_other_text_is_not_a_v06_line(text: str) -> None:
     assert parse_v06(text) is None
 
 
-def test_long_json_is_read_all_the_same() -> None:
+def test_long_json_is_read() -> None:
     value = "x" * (2 * LONGEST_LENIENT)
     assert read(parse_v06, f'1.5 k: {{"value": "{value}", "metadata": {{}}}}').value == value
 
 
 @settings(deadline=None)
 @given(JSON, st.dictionaries(st.text(), JSON))
-def test_python_literals_mean_what_python_says(value: object, metadata: dict[str, object]) -> None:
+def test_python_literals_are_read_as_python_reads_them(
+    value: object, metadata: dict[str, object]
+) -> None:
     found = read(parse_v06, f"1.5 k: { {'value': value, 'metadata': metadata} }")
     assert (found.value, found.metadata) == (value, metadata)
 
@@ -208,7 +210,7 @@ def test_python_literals_mean_what_python_says(value: object, metadata: dict[str
         ),
     ],
 )
-def test_the_date_dialect(text: str, key: str, value: object) -> None:
+def test_a_line_of_the_date_dialect_is_read(text: str, key: str, value: object) -> None:
     found = read(parse_alibaba, text)
     assert found == Payload(key, 1560387321.0, value, {}, "resnet", strict=False)
 
@@ -223,14 +225,14 @@ def test_the_date_dialect(text: str, key: str, value: object) -> None:
         "training is a benchmark",
     ],
 )
-def test_other_text_is_no_line_of_the_date_dialect(text: str) -> None:
+def test_other_text_is_not_a_line_of_the_date_dialect(text: str) -> None:
     assert parse_alibaba(text) is None
 
 
 @pytest.mark.parametrize("parse", PARSERS)
 @settings(deadline=None)
 @given(text=st.text() | ALMOST_LINES)
-def test_no_text_makes_a_parser_raise(parse: Parser, text: str) -> None:
+def test_parsers_do_not_raise_on_any_text(parse: Parser, text: str) -> None:
     for line in (
         text,
         f"resnet 1.5 (a.py:1) key: {text}",
@@ -247,7 +249,7 @@ def test_no_text_makes_a_parser_raise(parse: Parser, text: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["1", "9.", "(", ":1) k x", "'", '"\\"', "{", "- ", " ", "a b ", "\\'", "[(", "1%"]
 )
-def test_long_text_is_read_or_refused(parse: Parser, unit: str) -> None:
+def test_very_long_text_is_read_or_refused_without_a_hang(parse: Parser, unit: str) -> None:
     text = unit * 60_000
     for line in (text, f"resnet 1.5 ({text}", f"resnet 1.5 (a.py:1) k: {text}", f"1.5 k: {text}x"):
         found = parse(line)
@@ -256,7 +258,7 @@ def test_long_text_is_read_or_refused(parse: Parser, unit: str) -> None:
 
 @settings(deadline=None)
 @given(NAMES, TIMES, st.sampled_from(["<string>", "/a b/c:d.py"]), NAMES, FINITE_JSON)
-def test_a_rendered_v05_line_reads_back(
+def test_a_rendered_v05_line_is_parsed_to_the_same_values(
     benchmark: str, seconds: float, file: str, key: str, value: object
 ) -> None:
     line = render_v05(benchmark, seconds, file, 49, key, value)
@@ -267,7 +269,7 @@ def test_a_rendered_v05_line_reads_back(
 
 @settings(deadline=None)
 @given(TIMES, NAMES, FINITE_JSON, st.dictionaries(st.text(), FINITE_JSON))
-def test_a_rendered_v06_line_reads_back(
+def test_a_rendered_v06_line_is_parsed_to_the_same_values(
     seconds: float, key: str, value: object, metadata: dict[str, object]
 ) -> None:
     line = render_v06(seconds, key, value, metadata)
@@ -280,7 +282,9 @@ def test_a_rendered_v06_line_reads_back(
     ("seconds", "key", "value"),
     [(math.nan, "k", 1), (math.inf, "k", 1), (-1.0, "k", 1), (1.0, "a b", 1), (1.0, "k", math.nan)],
 )
-def test_what_a_line_cannot_hold_is_refused(seconds: float, key: str, value: object) -> None:
+def test_values_that_a_line_cannot_represent_are_refused(
+    seconds: float, key: str, value: object
+) -> None:
     with pytest.raises(ValueError, match=r"must be|JSON compliant"):
         render_v06(seconds, key, value, {})
     with pytest.raises(ValueError, match=r"must be|JSON compliant"):
@@ -290,7 +294,7 @@ def test_what_a_line_cannot_hold_is_refused(seconds: float, key: str, value: obj
 @pytest.mark.parametrize(
     ("benchmark", "file", "lineno"), [("a b", "a.py", 1), ("ssd", "a\nb", 1), ("ssd", "a.py", -1)]
 )
-def test_a_v05_head_that_does_not_fit_is_refused(benchmark: str, file: str, lineno: int) -> None:
+def test_an_invalid_v05_head_is_refused(benchmark: str, file: str, lineno: int) -> None:
     with pytest.raises(ValueError, match="must"):
         render_v05(benchmark, 1.0, file, lineno, "k", None)
 
@@ -304,6 +308,6 @@ def test_a_v05_head_that_does_not_fit_is_refused(benchmark: str, file: str, line
         ':::MLLOG {"key": "a", "time_s": 1.5, "value": 1, "metadata": {}}',
     ],
 )
-def test_seconds_become_milliseconds(line: str) -> None:
+def test_seconds_are_converted_to_milliseconds(line: str) -> None:
     ((_, record),) = parse_log(line.encode()).all_records()
     assert record.time_ms == 1500

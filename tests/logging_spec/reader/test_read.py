@@ -1,4 +1,4 @@
-"""Reading a log: what real files hold, line by line, and laws that hold for whatever they hold."""
+"""Logs are read line by line: real files, and properties for arbitrary content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from podium.logging_spec.reader import read, recovery, strays
 from podium.logging_spec.reader.read import Fault, Log, parse_log, read_log
 from tests.builders import build
 
-Place = tuple[int, str, Any]  # file line, key, value
+Place = tuple[int, str, Any]  # line in the file, key, value
 
 
 def record(key: str = "seed", value: Any = 1, **other: Any) -> str:
@@ -33,32 +33,32 @@ def line(key: str = "seed", value: Any = 1, **other: Any) -> str:
 
 
 def taken(log: Log) -> list[Place]:
-    """The records that the official reader takes, with their file lines."""
+    """Return the records that the official reader accepts, with their line numbers."""
     return [(log.line(index), r.key, r.value) for index, r in enumerate(log.records)]
 
 
 def everything(log: Log) -> list[Place]:
-    """These and what a tolerant reader adds."""
+    """Return these records and those that only a tolerant reader accepts."""
     return [(at, r.key, r.value) for at, r in log.all_records()]
 
 
 def faults(log: Log) -> list[tuple[str, int]]:
-    """Kind and file line of each fault; line 0 for the file as a whole."""
+    """Return the kind and the line number of each error; line 0 is the whole file."""
     return [(f.kind, log.line_of(f) or 0) for f in log.faults]
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines of a file, each of LF, CRLF and CR ending one."""
+    """Return the lines of a file; LF, CRLF and CR each end a line."""
     return re.split(b"\r\n|\r|\n", data)
 
 
 def in_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Let files of more than so many bytes be read so many at a time."""
+    """Set the size above which a file is read in blocks, and the size of the blocks."""
     monkeypatch.setattr(read, "BLOCK", size)
     monkeypatch.setattr(read, "PIECE", size)
 
 
-# --- good lines, whatever stands around them ---
+# --- good lines in any context ---
 
 A, B = line("a", 1), line("b", 2)
 
@@ -84,10 +84,10 @@ A, B = line("a", 1), line("b", 2)
         (f"  {A}   \n\t{B}\t", [1, 2]),
         (f"\n\n{A}\n\n\nnoise :::MLLO\n{B}\n\n", [3, 7]),
         (f"naïve Grüße {A}\n日本 {B}", [1, 2]),
-        (f"50%|█████| {A}\n:::MLLOG{{}}\n{B}", [1, 3]),  # neither the token nor a record: noise
+        (f"50%|█████| {A}\n:::MLLOG{{}}\n{B}", [1, 3]),  # noise: no space after the token
     ],
 )
-def test_records_are_found_wherever_they_stand(text: str, wanted: list[int]) -> None:
+def test_records_are_found_in_any_context(text: str, wanted: list[int]) -> None:
     log = parse_log(text.encode())
     found = [(1, "a", 1), (1, "b", 2)]
     assert taken(log) == [
@@ -98,7 +98,7 @@ def test_records_are_found_wherever_they_stand(text: str, wanted: list[int]) -> 
     assert log.generation == ("mllog" if wanted else "none")
 
 
-def test_a_bare_cr_in_the_middle_of_a_record_cuts_it() -> None:
+def test_a_carriage_return_within_a_record_ends_its_line() -> None:
     # The official reader opens the file as text, where a CR ends a line.
     broken = '{"key": "a",\r "time_ms": 1, "value": 1, "metadata": {}}'
     log = parse_log(f":::MLLOG {broken}\n{B}\n".encode())
@@ -106,7 +106,7 @@ def test_a_bare_cr_in_the_middle_of_a_record_cuts_it() -> None:
     assert faults(log) == [("not-json", 1)]
 
 
-def test_bytes_that_are_no_utf8_are_latin_1() -> None:
+def test_bytes_that_are_not_utf8_are_read_as_latin_1() -> None:
     data = b"caf\xe9 :::MLLOG " + record("org", "caf\xe9").encode() + b"\n"
     assert taken(parse_log(data)) == [(1, "org", "caf\xe9")]
     raw = b':::MLLOG {"key": "org", "time_ms": 5, "value": "caf\xe9", "metadata": {}}'
@@ -115,7 +115,7 @@ def test_bytes_that_are_no_utf8_are_latin_1() -> None:
     assert log.faults == []
 
 
-def test_numbers_that_json_does_not_know_are_read_as_python_reads_them() -> None:
+def test_numbers_beyond_json_are_read_as_in_python() -> None:
     text = "\n".join(
         f':::MLLOG {{"key": "x", "time_ms": 5, "value": {value}, "metadata": {{}}}}'
         for value in ("NaN", "Infinity", "-Infinity", "1e400", "-0.0", "7" * 400)
@@ -137,18 +137,18 @@ def test_times_may_be_numeric_strings(time_ms: str, read_as: float) -> None:
     assert log.faults == []
 
 
-def test_of_a_name_given_twice_the_last_counts() -> None:
+def test_the_last_value_of_a_repeated_field_counts() -> None:
     text = ':::MLLOG {"key": "a", "key": "b", "time_ms": 5, "value": 1, "value": 2, "metadata": {}}'
     assert taken(parse_log(text.encode())) == [(1, "b", 2)]
 
 
-def test_other_fields_are_no_fault_and_those_of_the_format_are_kept() -> None:
+def test_unknown_fields_are_accepted_and_known_fields_are_kept() -> None:
     text = line("a", None, extra=1, event_type="INTERVAL_START", namespace="n")
     (found,) = parse_log(text.encode()).records
     assert (found.event_type, found.namespace, found.metadata) == ("INTERVAL_START", "n", {})
 
 
-# --- lines with a token that are no good record ---
+# --- lines with a token and an invalid record ---
 
 BAD_JSON = [
     "",
@@ -162,28 +162,28 @@ BAD_JSON = [
 
 
 @pytest.mark.parametrize("payload", BAD_JSON, ids=lambda text: text[:20])
-def test_what_is_not_json_is_a_fault_of_its_line(payload: str) -> None:
+def test_invalid_json_is_an_error_of_its_line(payload: str) -> None:
     log = parse_log(f"{A}\nnoise\n:::MLLOG {payload}\n{B}\n".encode())
     assert taken(log) == [(1, "a", 1), (4, "b", 2)]
     assert faults(log) == [("not-json", 3)]
 
 
-def test_a_mark_of_a_cut_is_found_at_any_place_of_a_large_log() -> None:
-    """The search takes a part of the log at a time."""
+def test_a_cut_marker_is_found_anywhere_in_a_large_log() -> None:
+    """The search reads one part of the log at a time."""
     for place in range(strays._AT_ONCE - 24, strays._AT_ONCE + 2):
         start = f"{A}\n"
         log = parse_log(f"{start}{'x' * (place - len(start) - 1)}\n[snip]\n[snip]\n{B}\n".encode())
         assert faults(log) == [("cut-out", 3), ("cut-out", 4)]
 
 
-def test_a_last_line_cut_short_is_called_that() -> None:
+def test_an_incomplete_last_line_is_a_truncation() -> None:
     log = parse_log(f"{A}\n{B[:-9]}".encode())
     assert taken(log) == [(1, "a", 1)]
     assert faults(log) == [("truncated", 2)]
     assert log.faults[0].message == "the file ends within a record"
 
 
-def test_a_line_cut_short_in_the_middle_of_a_file_is_no_truncation() -> None:
+def test_an_incomplete_line_within_a_file_is_not_a_truncation() -> None:
     log = parse_log(f"{A}\n{B[:-9]}\n{B}\n".encode())
     assert taken(log) == [(1, "a", 1), (3, "b", 2)]
     assert faults(log) == [("not-json", 2)]
@@ -192,7 +192,7 @@ def test_a_line_cut_short_in_the_middle_of_a_file_is_no_truncation() -> None:
 
 
 @pytest.mark.parametrize("payload", ["[42]", "7", '"text"', "true", "[]"])
-def test_what_is_no_object_is_a_fault_that_ends_the_official_reader(payload: str) -> None:
+def test_a_payload_that_is_not_an_object_crashes_the_official_reader(payload: str) -> None:
     log = parse_log(f"{A}\n:::MLLOG {payload}\n{B}\n".encode())
     assert taken(log) == [(1, "a", 1), (3, "b", 2)]
     assert faults(log) == [("not-an-object", 2)]
@@ -200,7 +200,7 @@ def test_what_is_no_object_is_a_fault_that_ends_the_official_reader(payload: str
 
 
 @pytest.mark.parametrize("name", ["key", "time_ms", "value", "metadata"])
-def test_a_missing_field_is_named(name: str) -> None:
+def test_a_missing_field_is_reported_with_its_name(name: str) -> None:
     fields = json.loads(record("a"))
     del fields[name]
     log = parse_log(f"{B}\n:::MLLOG {json.dumps(fields)}\n".encode())
@@ -210,7 +210,7 @@ def test_a_missing_field_is_named(name: str) -> None:
     assert log.faults[0].kind in read.CRASHING
 
 
-def test_what_is_known_of_a_record_with_a_field_missing_is_kept_aside() -> None:
+def test_an_incomplete_record_is_kept_for_the_tolerant_reader() -> None:
     text = ':::MLLOG {"key": "a", "time_s": 1.5, "value": 3}\n:::MLLOG {"key": "b", "time_ms": 5}'
     log = parse_log(f"{A}\n{text}\n{B}".encode())
     assert taken(log) == [(1, "a", 1), (4, "b", 2)]
@@ -220,7 +220,7 @@ def test_what_is_known_of_a_record_with_a_field_missing_is_kept_aside() -> None:
 
 
 @pytest.mark.parametrize("time_ms", ['"12:00:00"', '""', '"five"'])
-def test_a_time_that_spells_no_number_is_a_fault(time_ms: str) -> None:
+def test_a_time_that_is_not_a_number_is_an_error(time_ms: str) -> None:
     log = parse_log(
         f':::MLLOG {{"key": "a", "time_ms": {time_ms}, "value": 1, "metadata": {{}}}}'.encode()
     )
@@ -229,7 +229,7 @@ def test_a_time_that_spells_no_number_is_a_fault(time_ms: str) -> None:
 
 
 @pytest.mark.parametrize("time_ms", ["null", "[5]", "{}", "7" * 400])
-def test_a_time_of_another_type_ends_the_official_reader(time_ms: str) -> None:
+def test_a_time_of_another_type_is_a_missing_field(time_ms: str) -> None:
     log = parse_log(
         f':::MLLOG {{"key": "a", "time_ms": {time_ms}, "value": 1, "metadata": {{}}}}'.encode()
     )
@@ -238,20 +238,20 @@ def test_a_time_of_another_type_ends_the_official_reader(time_ms: str) -> None:
 
 
 @pytest.mark.parametrize("key", [7, None, ["a"], {}])
-def test_a_key_that_is_no_string_is_a_fault(key: Any) -> None:
+def test_a_key_that_is_not_a_string_is_an_error(key: Any) -> None:
     log = parse_log(f"{A}\n{line(key)}".encode())
     assert taken(log) == [(1, "a", 1)]
     assert faults(log) == [("bad-key", 2)]
 
 
 @pytest.mark.parametrize("metadata", ["", None, [], 5])
-def test_metadata_of_another_type_are_kept(metadata: Any) -> None:
+def test_metadata_of_another_type_is_kept(metadata: Any) -> None:
     log = parse_log(line("a", 1, metadata=metadata).encode())
     assert log.records[0].metadata == metadata
     assert log.faults == []
 
 
-def test_of_records_glued_in_a_line_the_official_reader_takes_the_last() -> None:
+def test_the_official_reader_accepts_only_the_last_record_of_a_line() -> None:
     log = parse_log(f"{A}{B}\n{A}{A} {B} \n{B}".encode())
     assert taken(log) == [(1, "b", 2), (2, "b", 2), (3, "b", 2)]
     assert [(at, key) for at, key, _ in everything(log)] == [
@@ -262,7 +262,7 @@ def test_of_records_glued_in_a_line_the_official_reader_takes_the_last() -> None
     assert faults(log) == [("several-records", 1), ("several-records", 2)]
 
 
-def test_a_glued_line_whose_last_record_is_broken_gives_both_faults() -> None:
+def test_a_line_of_two_records_with_a_broken_last_record_has_two_errors() -> None:
     log = parse_log(f"{A}{B[:-5]}\n".encode())
     assert log.records == []
     assert sorted(faults(log)) == [("several-records", 1), ("truncated", 1)]
@@ -274,10 +274,10 @@ def test_an_excerpt_of_a_broken_line_is_short() -> None:
     assert len(log.faults[0].excerpt) <= 80
 
 
-# --- the rounds before 0.7 ---
+# --- rounds before 0.7 ---
 
 
-def test_a_log_of_06_gives_seconds() -> None:
+def test_times_in_a_log_of_06_are_converted_from_seconds() -> None:
     text = (
         ':::MLL 1558635870.442 submission_org: {"value": "me", "metadata": {"lineno": 1}}\n'
         "noise\n"
@@ -291,7 +291,7 @@ def test_a_log_of_06_gives_seconds() -> None:
     assert log.faults == []
 
 
-def test_the_four_dialects_of_06_are_told_apart() -> None:
+def test_the_four_dialects_of_06_are_distinguished() -> None:
     text = (
         ':::MLL 1.5 a: {"value": 1, "metadata": {}}\n'
         ":::MLL 2.5 b: {\"value\": 2, \"metadata\": {'lineno': 233, 'file': 'train.py'}}\n"
@@ -309,13 +309,13 @@ def test_the_four_dialects_of_06_are_told_apart() -> None:
     assert log.lenient[0][1].metadata == {"lineno": 233, "file": "train.py"}
 
 
-def test_a_line_of_06_without_a_value_is_passed_over() -> None:
+def test_a_line_of_06_without_a_value_is_ignored() -> None:
     log = parse_log(b':::MLL 1.5 a: {"metadata": {}}\n:::MLL 1.5 b: {"value": 2, "metadata": {}}\n')
     assert taken(log) == [(2, "b", 2)]
     assert faults(log) == [("ignored-line", 1)]
 
 
-def test_a_log_of_05_names_its_benchmark_on_every_line() -> None:
+def test_every_line_of_a_log_of_05_names_its_benchmark() -> None:
     text = (
         ":::MLPv0.5.0 resnet 1541.5 (train.py:17) run_start\n"
         ":::MLPv0.5.0 resnet 1542.5 (train.py:18) eval_accuracy: 0.749\n"
@@ -334,7 +334,7 @@ def test_a_log_of_05_names_its_benchmark_on_every_line() -> None:
     assert faults(log) == [("not-json", 4)]
 
 
-def test_the_dialect_of_one_submitter_is_read_tolerantly() -> None:
+def test_the_dialect_of_one_submitter_is_read_by_the_tolerant_reader() -> None:
     text = "MLPerf: resnet [06/13/19 00:55:21], run_start\nMLPerf: free text\n"
     log = parse_log(text.encode())
     assert log.generation == "alibaba"
@@ -343,7 +343,7 @@ def test_the_dialect_of_one_submitter_is_read_tolerantly() -> None:
     assert faults(log) == [("nonstandard-dialect", 1)]
 
 
-def test_text_of_an_older_format_in_a_newer_log_is_noise() -> None:
+def test_lines_of_an_older_format_in_a_newer_log_are_noise() -> None:
     data = f"MLPerf: starting\n:::MLL 1.5 a: {{}}\n{A}\n:::MLPv0.5.0 x\n{B}\n".encode()
     log = parse_log(data)
     assert log.generation == "mllog"
@@ -352,7 +352,7 @@ def test_text_of_an_older_format_in_a_newer_log_is_noise() -> None:
 
 
 @pytest.mark.parametrize("round_", ["0.5", "0.6", "5.1"])
-def test_every_generation_is_read_the_same_with_crlf(round_: str) -> None:
+def test_every_format_is_read_with_any_line_ending(round_: str) -> None:
     benchmark = "llama31_8b" if round_ == "5.1" else "ssd"
     data = build("training", round_, "closed", benchmark).bytes()
     plain = parse_log(data)
@@ -374,7 +374,7 @@ def write(path: Path, data: bytes) -> Path:
 LOG = "".join(f"noise {i}\n{line('k', i)}\n" for i in range(300)).encode()
 
 
-def test_a_file_is_read_as_its_bytes_are(tmp_path: Path) -> None:
+def test_a_file_is_read_in_the_same_way_as_its_bytes(tmp_path: Path) -> None:
     path = write(tmp_path / "result_0.txt", LOG)
     for name in (path, str(path)):
         assert taken(read_log(name)) == taken(parse_log(LOG))
@@ -396,7 +396,7 @@ def test_all_lines_of_a_file_are_counted(
 
 
 @pytest.mark.parametrize("name", ["result_0.txt", "result_0.txt.gz", "result_0"])
-def test_compressed_files_are_known_by_their_bytes(tmp_path: Path, name: str) -> None:
+def test_compressed_files_are_recognized_by_their_bytes(tmp_path: Path, name: str) -> None:
     for data in (
         gzip.compress(LOG),
         gzip.compress(LOG[:999]) + gzip.compress(LOG[999:]),
@@ -413,19 +413,19 @@ def test_compressed_files_are_known_by_their_bytes(tmp_path: Path, name: str) ->
     [
         gzip.compress(LOG)[:-300],
         gzip.compress(LOG)[:5],
-        gzip.compress(LOG)[:-8] + bytes(8),  # another check sum
+        gzip.compress(LOG)[:-8] + bytes(8),  # different checksum
         gzip.compress(LOG)[:40] + b"\xff" * 80,
         b"\x1f\x8b" + b"not gzip at all",
         b"\x28\xb5\x2f\xfd" + b"not zstd at all",
     ],
     ids=["cut", "head", "sum", "garbage", "no-gzip", "no-zstd"],
 )
-def test_a_broken_compressed_file_is_one_fault(tmp_path: Path, data: bytes) -> None:
+def test_a_broken_compressed_file_is_one_error(tmp_path: Path, data: bytes) -> None:
     log = read_log(write(tmp_path / "result_0.txt", data))
     assert faults(log) == [("broken-compression", 0)]
 
 
-def test_what_was_decompressed_before_the_break_is_kept(
+def test_a_compressed_file_that_breaks_after_several_blocks_is_one_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_pieces(monkeypatch, 4096)
@@ -434,24 +434,24 @@ def test_what_was_decompressed_before_the_break_is_kept(
     assert faults(log) == [("broken-compression", 0)]
 
 
-def test_a_zstd_file_cut_short_is_a_fault(tmp_path: Path) -> None:
+def test_a_truncated_zstd_file_is_an_error(tmp_path: Path) -> None:
     data = zstandard.compress(random.Random(0).randbytes(200_000))
     log = read_log(write(tmp_path / "result_0.txt.zst", data[: len(data) // 2]))
     assert faults(log) == [("broken-compression", 0)]
 
 
-def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:
+def test_an_empty_file_has_no_records_and_no_errors(tmp_path: Path) -> None:
     log = read_log(write(tmp_path / "result_0.txt", b""))
     assert (log.records, log.faults, log.size, log.generation) == ([], [], 0, "none")
     log = read_log(write(tmp_path / "result_1.txt", gzip.compress(b"")))
     assert (log.records, log.faults) == ([], [])
 
 
-def test_a_folder_cannot_be_read(tmp_path: Path) -> None:
+def test_a_folder_is_an_unreadable_file(tmp_path: Path) -> None:
     assert faults(read_log(tmp_path)) == [("unreadable-file", 0)]
 
 
-def test_a_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     log = read_log(tmp_path / "none.txt")
     assert faults(log) == [("unreadable-file", 0)]
     assert "No such file" in log.faults[0].message
@@ -462,13 +462,13 @@ def test_a_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("never_hangs")
-def test_a_fifo_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_fifo_and_a_device_are_refused_without_a_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "result_0.txt")
     assert faults(read_log(tmp_path / "result_0.txt")) == [("unreadable-file", 0)]
     assert faults(read_log("/dev/zero")) == [("unreadable-file", 0)]
 
 
-def test_a_file_without_permission_is_a_fault(tmp_path: Path) -> None:
+def test_a_file_without_read_permission_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "result_0.txt", LOG)
     path.chmod(0)
     if os.access(path, os.R_OK):
@@ -476,7 +476,9 @@ def test_a_file_without_permission_is_a_fault(tmp_path: Path) -> None:
     assert faults(read_log(path)) == [("unreadable-file", 0)]
 
 
-def test_an_error_while_reading_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_to_open_a_file_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise PermissionError(13, "Permission denied")
 
@@ -520,7 +522,7 @@ SOURCE = b':::MLLOG {"key": "seed", "time_ms": 5, "value": 1, "metadata": {"file
 @pytest.mark.parametrize(
     "written", [b'"a', b"01", b"1.", b'"\\x"', b"nul", b"{,}", b'"\t"', b"[" * 2000], ids=repr
 )
-def test_metadata_that_no_rule_looks_at_must_be_json_too(written: bytes) -> None:
+def test_invalid_json_in_unused_metadata_is_an_error(written: bytes) -> None:
     log = parse_log(b"noise\n" + SOURCE % written)
     assert faults(log) == [("not-json", 2)]
     assert log.records == []
@@ -535,13 +537,13 @@ def test_metadata_that_no_rule_looks_at_must_be_json_too(written: bytes) -> None
     ],
     ids=repr,
 )
-def test_metadata_is_kept_as_it_is_written(written: bytes, meant: object) -> None:
+def test_metadata_is_kept_as_written(written: bytes, meant: object) -> None:
     log = parse_log(b"noise\n" + SOURCE % written)
     assert log.records[0].metadata == {"file": meant}
     assert (log.line(0), log.faults) == (2, [])
 
 
-# --- laws ---
+# --- properties ---
 
 PIECES = [
     line("a", 1),
@@ -578,15 +580,15 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 @st.composite
 def files(draw: st.DrawFn, pieces: list[str]) -> bytes:
-    """Lines of many kinds, each with an end of its own, the last perhaps without one."""
+    """Lines of many kinds with mixed line endings; the last line may have none."""
     chosen = draw(st.lists(st.tuples(st.sampled_from(pieces), ENDS), max_size=25))
     text = "".join(piece + end for piece, end in chosen)
     text += draw(st.sampled_from([*pieces, ""]))
     return text.encode(errors="surrogateescape")
 
 
-def told(log: Log) -> tuple[Any, ...]:
-    """All that a log says, in a form that can be compared."""
+def reported(log: Log) -> tuple[Any, ...]:
+    """Return the contents of a log in a form that can be compared."""
     return (
         log.generation,
         repr(taken(log)),
@@ -600,23 +602,21 @@ def told(log: Log) -> tuple[Any, ...]:
 
 
 @given(files(PIECES) | files(OLDER))
-def test_every_line_is_a_record_a_fault_or_noise(data: bytes) -> None:
+def test_every_line_is_a_record_an_error_or_noise(data: bytes) -> None:
     log = parse_log(data)
     token = b":::MLL" if log.generation == "mll" else b":::MLLOG "
     bearing = [at for at, text in enumerate(lines_of(data), 1) if token in text]
     glued = [at for at, text in enumerate(lines_of(data), 1) if text.count(token) > 1]
-    told_of = [at for at, _, _ in taken(log)]
-    told_of += [at for kind, at in faults(log) if kind != Fault.GLUED]
-    assert sorted(told_of) == bearing
+    reported_at = [at for at, _, _ in taken(log)]
+    reported_at += [at for kind, at in faults(log) if kind != Fault.GLUED]
+    assert sorted(reported_at) == bearing
     assert [at for kind, at in faults(log) if kind == Fault.GLUED] == (
         glued if log.generation == "mllog" else []
     )
 
 
 @given(files(PIECES), st.randoms(use_true_random=False))
-def test_lines_are_told_in_whatever_order_they_are_asked_for(
-    data: bytes, chance: random.Random
-) -> None:
+def test_line_numbers_are_found_in_any_order(data: bytes, chance: random.Random) -> None:
     bearing = [at for at, text in enumerate(lines_of(data), 1) if b":::MLLOG " in text]
     log = parse_log(data)
     assert [*log.lines] == bearing
@@ -630,22 +630,22 @@ def test_lines_are_told_in_whatever_order_they_are_asked_for(
 
 @settings(max_examples=300)
 @given(files(PIECES) | files(OLDER), st.integers(1, 400))
-def test_the_size_of_the_blocks_changes_nothing(
+def test_the_block_size_does_not_change_the_result(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, size: int
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "blocks.txt"
     path.write_bytes(data)
-    whole = told(read_log(path))
+    whole = reported(read_log(path))
     with pytest.MonkeyPatch.context() as patch:
         in_pieces(patch, size)
-        assert told(read_log(path)) == whole
+        assert reported(read_log(path)) == whole
         path.write_bytes(gzip.compress(data, 1))
-        assert told(read_log(path)) == whole
+        assert reported(read_log(path)) == whole
 
 
 @pytest.mark.parametrize("size", [64, 1000, 5000])
 @pytest.mark.parametrize("round_", ["0.5", "0.6", "2.1", "5.1"])
-def test_real_shapes_are_read_the_same_in_blocks(
+def test_generated_logs_are_read_the_same_in_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, round_: str, size: int
 ) -> None:
     benchmark = "llama31_8b" if round_ == "5.1" else "resnet"
@@ -659,22 +659,22 @@ def test_real_shapes_are_read_the_same_in_blocks(
         for i, text in enumerate(lines)
     )
     path = write(tmp_path / "result_0.txt", data + lines[-1][:-30])
-    whole = told(read_log(path))
+    whole = reported(read_log(path))
     in_pieces(monkeypatch, size)
-    assert told(read_log(path)) == whole
+    assert reported(read_log(path)) == whole
 
 
-def test_noise_of_an_older_format_in_the_first_block_does_not_hide_the_records(
+def test_older_noise_in_the_first_block_does_not_hide_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = f"MLPerf: starting\n:::MLL ready\n{'x' * 400}\n{A}\n{'x' * 400}\n{B}\n".encode()
     path = write(tmp_path / "result_0.txt", data)
-    whole = told(read_log(path))
+    whole = reported(read_log(path))
     in_pieces(monkeypatch, 128)
-    assert told(read_log(path)) == whole
+    assert reported(read_log(path)) == whole
 
 
-def test_a_large_file_that_goes_once_read_keeps_its_records_and_lines(
+def test_a_large_file_may_be_deleted_after_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_pieces(monkeypatch, 64)
@@ -689,7 +689,7 @@ def test_a_large_file_that_goes_once_read_keeps_its_records_and_lines(
     st.binary(max_size=300),
     st.sampled_from([b":::MLLOG ", b":::MLL ", b":::MLPv0.5.0 ", b"MLPerf: "]),
 )
-def test_no_bytes_make_the_reader_raise(data: bytes, token: bytes) -> None:
+def test_the_reader_does_not_raise_on_any_bytes(data: bytes, token: bytes) -> None:
     for text in (data, token + data, data.replace(b"\x00", b"\n" + token)):
         log = parse_log(text)
         everything(log)
@@ -704,7 +704,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.dictionaries(st.text(), JSON, max_size=3), st.booleans())
-def test_any_value_is_read_as_pythons_reader_reads_it(
+def test_any_value_is_read_as_by_the_json_module(
     value: Any, metadata: dict[str, Any], escaped: bool
 ) -> None:
     fields = {"key": "k", "time_ms": 5, "value": value, "metadata": metadata}

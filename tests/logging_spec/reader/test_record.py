@@ -1,4 +1,4 @@
-"""The record model, and the JSON Schema of a line: `PODIUM_GOLDEN=write` writes the schema anew."""
+"""The record model and the JSON Schema of a line; `PODIUM_GOLDEN=write` rewrites the schema."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def accepts(line: object) -> bool:
     return bool(jsonschema.Draft202012Validator(record_schema()).is_valid(line))
 
 
-def test_the_schema_in_the_tree_is_the_models() -> None:
+def test_the_committed_schema_is_up_to_date() -> None:
     text = json.dumps(record_schema(), indent=2) + "\n"
     if os.environ.get("PODIUM_GOLDEN") == "write":
         SCHEMA.write_text(text, encoding="utf-8")
     assert SCHEMA.read_text(encoding="utf-8") == text, (
-        "stale: PODIUM_GOLDEN=write python -m pytest tests/logging_spec/test_record.py"
+        "stale: PODIUM_GOLDEN=write python -m pytest tests/logging_spec/reader/test_record.py"
     )
 
 
-def test_the_schema_is_a_schema_and_explains_every_field() -> None:
+def test_the_schema_is_valid_and_describes_every_field() -> None:
     schema = record_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     assert [*schema["properties"]] == [*LINE]
@@ -62,7 +62,7 @@ def test_the_schema_is_a_schema_and_explains_every_field() -> None:
         {"namespace": "worker1"},
     ],
 )
-def test_the_schema_accepts_what_an_emitter_writes(change: dict[str, Any]) -> None:
+def test_the_schema_accepts_lines_that_an_emitter_writes(change: dict[str, Any]) -> None:
     assert accepts(LINE | change)
 
 
@@ -82,28 +82,28 @@ def test_the_schema_accepts_what_an_emitter_writes(change: dict[str, Any]) -> No
         {"extra": 1},
     ],
 )
-def test_the_schema_refuses_what_no_emitter_should_write(change: dict[str, Any]) -> None:
+def test_the_schema_refuses_lines_that_no_emitter_should_write(change: dict[str, Any]) -> None:
     assert not accepts(LINE | change)
 
 
 @pytest.mark.parametrize("name", [*LINE])
-def test_the_schema_wants_every_field(name: str) -> None:
+def test_the_schema_requires_every_field(name: str) -> None:
     assert not accepts({field: value for field, value in LINE.items() if field != name})
 
 
 @pytest.mark.parametrize("line", [[], None, "text", 5])
-def test_the_schema_refuses_what_is_no_object(line: object) -> None:
+def test_the_schema_refuses_a_value_that_is_not_an_object(line: object) -> None:
     assert not accepts(line)
 
 
-def test_good_logs_are_lines_of_the_schema() -> None:
+def test_lines_of_good_logs_match_the_schema() -> None:
     validator = jsonschema.Draft202012Validator(record_schema())
     which = next(w for w in cases() if w[:2] == ("training", "5.1"))
     for line in build_log(which).bytes().splitlines():
         validator.validate(json.loads(line.removeprefix(f"{TOKEN} ".encode())))
 
 
-def test_a_record_needs_four_fields_and_keeps_them() -> None:
+def test_a_record_needs_four_fields_and_is_immutable() -> None:
     record = Record("seed", 5, 42, {"file": "a"})
     assert (record.key, record.time_ms, record.value, record.metadata) == (
         "seed",
@@ -119,6 +119,6 @@ def test_a_record_needs_four_fields_and_keeps_them() -> None:
     assert msgspec.json.decode(msgspec.json.encode(record), type=Record) == record
 
 
-def test_event_types_are_those_of_the_vocabulary() -> None:
+def test_event_types_of_the_schema_are_those_of_the_vocabulary() -> None:
     pattern = record_schema()["properties"]["event_type"]["pattern"]
     assert pattern == f"^({'|'.join(EVENT_TYPES)})$"

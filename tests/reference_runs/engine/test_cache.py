@@ -1,4 +1,4 @@
-"""The cache of generated weights is a convenience: a run works without it."""
+"""The cache of generated weights is optional: a run works without it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def drawn() -> dict[str, torch.Tensor]:
     return {"weight": torch.randn(3)}
 
 
-def test_weights_are_drawn_once(tmp_path: Path) -> None:
+def test_weights_are_generated_once(tmp_path: Path) -> None:
     setting = Setting(cache=tmp_path / "cache")
     first, again = (kept_weights(setting, "base", ("a",), drawn) for _ in range(2))
     assert torch.equal(first["weight"], again["weight"])
@@ -27,10 +27,10 @@ def test_weights_are_drawn_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_processes_that_draw_at_the_same_time_have_the_same_weights(
+def test_concurrent_processes_get_the_same_weights(
     links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Llama 2 with LoRA and Llama 3.1 405B share a base, and two runs may need it together."""
+    """Llama 2 with LoRA and Llama 3.1 405B share a base, which two runs may generate at once."""
     setting = Setting(cache=tmp_path)
     first, second = {"weight": torch.ones(3)}, {"weight": torch.zeros(3)}
 
@@ -51,7 +51,7 @@ def no_links(*_: object) -> None:
     raise OSError(errno.EPERM, "Operation not permitted")
 
 
-def test_without_a_home_the_weights_are_drawn_and_not_kept(
+def test_weights_are_generated_but_not_kept_without_a_usable_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -62,7 +62,7 @@ def test_without_a_home_the_weights_are_drawn_and_not_kept(
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_requested_cache_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
+def test_a_requested_cache_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunFault, match=r"--cache: .*file is not a folder that podium can write to"):
         kept_weights(Setting(cache=tmp_path / "file"), "base", ("a",), drawn)

@@ -1,4 +1,4 @@
-"""What the reference configs declare is legal in the closed division, and what is bent is not."""
+"""The reference configs are legal in the closed division; changed hyperparameters are not."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ CASES = [
 ]
 
 EARLIER = (pytest.mark.long, pytest.mark.daily(3))
-"""Marks of a round that is not the newest of a trainer."""
+"""Marks for the cases of rounds other than the newest round of a trainer."""
 
 STRANGE: tuple[Any, ...] = (-1, 0, 0.123, 1e9, 7, "bent", [], False)
-"""Values that no fixed hyperparameter can have all of."""
+"""Values of which every fixed hyperparameter rejects at least one."""
 
 
 def declared(name: str, round_name: str, path: Path) -> list[dict[str, Any]]:
@@ -40,7 +40,7 @@ def declared(name: str, round_name: str, path: Path) -> list[dict[str, Any]]:
 
 
 def judged(name: str, round_name: str, records: list[dict[str, Any]], path: Path) -> Preflight:
-    """What podium says of such records, by the official rules."""
+    """The preflight result of the records under the official rules."""
     path.write_text("".join(f":::MLLOG {json.dumps(record)}\n" for record in records))
     benchmark = find(name)
     rules = find_round(benchmark.usage, round_name)
@@ -57,12 +57,12 @@ def test_reference_hyperparameters_are_legal(name: str, round_name: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", [name for name in names() if find(name).rounds])
-def test_reference_runs_train_to_the_target_of_the_newest_round(name: str) -> None:
+def test_the_target_of_a_reference_run_is_that_of_the_newest_round(name: str) -> None:
     benchmark, config = find(name), find(name).reference()
     rules = find_round(benchmark.usage, benchmark.rounds[-1])
     text = rules.benchmarks[config.benchmark_in(benchmark.rounds[-1])].target
     written = [float(each) for each in re.findall(r"\d+\.\d+|\d+", text)]
-    # Rules have some qualities in percent
+    # Some rules state the quality in percent
     unit = next(each for each in (1, 100) if pytest.approx(each * config.target) in written)
     assert unit == 1 or "%" in text or "BLEU" in text
 
@@ -70,12 +70,14 @@ def test_reference_runs_train_to_the_target_of_the_newest_round(name: str) -> No
 @pytest.mark.parametrize(
     ("name", "round_name"),
     [
-        # What a round before the newest adds is the rules' own, which other tests bend
+        # Earlier rounds differ only in their rules, which other tests violate
         case if case[1] == find(case[0]).rounds[-1] else pytest.param(*case, marks=EARLIER)
         for case in CASES
     ],
 )
-def test_a_bent_hyperparameter_is_caught(name: str, round_name: str, tmp_path: Path) -> None:
+def test_a_wrong_value_of_a_fixed_hyperparameter_is_reported(
+    name: str, round_name: str, tmp_path: Path
+) -> None:
     records = declared(name, round_name, tmp_path / "dry.txt")
     for key in fixed(name, round_name, records):
         assert any(
@@ -100,7 +102,7 @@ def bent(records: list[dict[str, Any]], key: str, value: Any) -> list[dict[str, 
     return [{**each, "value": value} if each["key"] == key else each for each in records]
 
 
-def test_every_profile_takes_the_reference_numbers(tmp_path: Path) -> None:
+def test_every_profile_accepts_the_reference_hyperparameters(tmp_path: Path) -> None:
     records = declared("llama2_70b_lora", "6.1", tmp_path / "dry.txt")
     path = tmp_path / "log.txt"
     path.write_text("".join(f":::MLLOG {json.dumps(record)}\n" for record in records))

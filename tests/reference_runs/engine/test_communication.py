@@ -1,4 +1,4 @@
-"""What ranks send one another is what the log discloses."""
+"""The log discloses the lowest precision that ranks send to each other."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {torch.bfloat16: "bfloat16", torch.float32: "fp32", torch.float64: "fp64
 
 
 class Recorder(TorchDispatchMode):
-    """The types of floating-point tensors that go to other ranks, by operator."""
+    """Recorder of the types of floating-point tensors sent to other ranks, by operator."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ def _group_sizes(leaves: list[Any]) -> Iterator[int]:
             try:
                 yield dist.ProcessGroup.unbox(each).size()
             except RuntimeError:
-                continue  # of another class: how to reduce
+                continue  # another class: the reduction operation
         elif isinstance(each, str):
             try:
                 yield dist.distributed_c10d._resolve_process_group(each).size()
@@ -71,7 +71,7 @@ def _group_sizes(leaves: list[Any]) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Case:
-    """A run of two ranks, and the lowest precision of what they send."""
+    """A run on two ranks and the lowest precision that they send."""
 
     name: str
     mesh: str
@@ -90,7 +90,7 @@ def as_rank(rank: int, cases: tuple[Case, ...], folder: Path) -> None:
 
 
 def measured(case: Case, rank: int, folder: Path) -> Any:
-    """The lowest precision that was sent and the one disclosed, losses, and operators."""
+    """The lowest sent precision and the disclosed one, the losses, and the operators."""
     name, mesh = case.name, parse(case.mesh) if case.mesh else None
     few = {"train_samples": 256, "eval_samples": 66} if name.startswith(("llama", "gpt")) else {}
     changes = {**few, **SMALLER.get(name, {})}
@@ -104,7 +104,7 @@ def measured(case: Case, rank: int, folder: Path) -> Any:
     task.prepare()
     task.open_data()
     stepper = Stepper(task)
-    # A mask of this class cannot be made while operators are recorded
+    # A mask of this class cannot be created while operators are recorded
     with Recorder() as recorder, real_tensors_in(CausalBias, "__new__"):
         losses = [float(each) for each in stepper.steps(1, 0, 3)]
         stepper.evaluate()
@@ -118,7 +118,7 @@ def sent(folder: Path, *cases: Case) -> list[Any]:
 
 
 @pytest.mark.long
-def test_a_decoder_sends_what_is_disclosed(tmp_path: Path) -> None:
+def test_a_decoder_sends_the_disclosed_precision(tmp_path: Path) -> None:
     cases = [
         Case("llama31_8b", "", "bf16", "fp32"),
         Case("llama31_8b", "fsdp=2", "bf16", "bfloat16"),
@@ -132,7 +132,7 @@ def test_a_decoder_sends_what_is_disclosed(tmp_path: Path) -> None:
     for case, (kinds, losses, operators) in zip(cases, found, strict=True):
         assert kinds == [case.lowest, case.lowest], (case, operators)
         assert losses == pytest.approx(found[0][1], rel=2e-2), case
-    # Weights are gathered in half precision; their gradients are summed in single
+    # Weights are gathered in half precision; gradients are reduced in single precision
     operators = found[1][2]
     assert {kind for name, kind in operators if "gather" in name} == {"bfloat16"}
     assert {kind for name, kind in operators if "reduce_scatter" in name} == {"fp32"}

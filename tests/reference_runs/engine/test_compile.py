@@ -1,4 +1,4 @@
-"""A model that is compiled learns and judges as one that is not, for every benchmark."""
+"""A compiled model has the losses and the quality of the uncompiled model in every benchmark."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from tests.reference_runs.shrunken import losses_of, opened  # noqa: E402
 pytestmark = pytest.mark.long
 
 BEFORE, AFTER = 4, 2
-"""Steps before the evaluation, and after it."""
+"""Steps before and after the evaluation."""
 
 NEAR = 1e-6
-"""How far losses may be from those of the plain model, relatively."""
+"""Relative tolerance of losses against the uncompiled model."""
 
 JUDGED = 1e-5
-"""How far the quality may be: samples with almost the same score may change places."""
+"""Relative tolerance of the quality: samples with almost equal scores may be reordered."""
 
 ROUGH = {"deepcam": 1e-2, "ssd": 1e-4}
-"""Tolerances of models whose rectifiers meet numbers within rounding of 0, where slopes differ. In
-double precision the gradients of both DeepCAMs agree to 1e-12; SSD differs by 3e-6 after six steps.
-"""
+"""Tolerances of models with ReLU inputs within rounding error of 0, where the gradient jumps.
+In double precision, the gradients of compiled and uncompiled DeepCAM agree to 1e-12; SSD differs by
+3e-6 after six steps."""
 
 FLAT = {"qwen35_397b_grpo"}
-"""Trainers whose loss is 0 but for rounding where all answers have one length: only the quality
-shows that the weights have moved."""
+"""Trainers whose loss is 0 up to rounding if all answers have the same length: only the quality
+shows that the weights changed."""
 
 DECODED = {"gnmt", "qwen35_397b_grpo", "rnnt", "transformer"}
-"""Whose evaluation takes a model's parts, or its answers, word after word: not compiled."""
+"""Trainers whose evaluation decodes token by token or calls parts of the model: not compiled."""
 
 COMPILED = sorted({*names()} - {"oc20"})
 
 
 class Done(NamedTuple):
-    """What some steps and an evaluation gave, and how many graphs each of them brought."""
+    """Losses and quality of a run, and the number of graphs of training and evaluation."""
 
     losses: list[float]
     quality: float
@@ -57,7 +57,7 @@ class Done(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def _compiler() -> Iterator[None]:
-    """Nothing compiled earlier; the draws of plain torch; an error instead of endless compiling."""
+    """Reset the compiler, use eager random numbers and make the recompile limit an error."""
     torch.compiler.reset()
     counters.clear()
     with (
@@ -85,14 +85,14 @@ def done(name: str, cache: Path, *, compiled: bool) -> Done:
 
 @pytest.mark.daily(24)
 @pytest.mark.parametrize("name", COMPILED)
-def test_a_compiled_model_has_the_losses_and_the_quality_of_a_plain_one(
+def test_a_compiled_model_has_the_losses_and_quality_of_an_uncompiled_one(
     name: str, tmp_path: Path
 ) -> None:
     plain, compiled = (done(name, tmp_path, compiled=each) for each in (False, True))
     assert (plain.trained, plain.evaluated) == (0, 0)
     assert compiled.trained > 0
     assert (compiled.evaluated > 0) is (name not in DECODED)
-    # The steps have moved the weights: a loss that stays the same would agree, too
+    # The loss must change in training: an untrained model would agree as well
     assert name in FLAT or np.ptp(plain.losses) > 1e-4
     near, judged = ROUGH.get(name, NEAR), ROUGH.get(name, JUDGED)
     assert compiled.losses[0] == pytest.approx(plain.losses[0], rel=NEAR, abs=NEAR)
@@ -100,8 +100,8 @@ def test_a_compiled_model_has_the_losses_and_the_quality_of_a_plain_one(
     assert compiled.quality == pytest.approx(plain.quality, rel=judged)
 
 
-def test_in_half_precision_experts_are_in_the_same_graph_as_all_else(tmp_path: Path) -> None:
-    """Whoever waits for how many tokens each expert has breaks it."""
+def test_half_precision_experts_do_not_break_the_graph(tmp_path: Path) -> None:
+    """Reading the number of tokens per expert on the host would break the graph."""
     found: list[list[float]] = []
     for compiled in (False, True):
         setting = Setting(device="cpu", cache=tmp_path, compile=compiled, precision="bf16")
@@ -109,5 +109,5 @@ def test_in_half_precision_experts_are_in_the_same_graph_as_all_else(tmp_path: P
             found.append(losses_of(stepper, 0, BEFORE))
     assert graphs() == 1
     assert not counters["graph_break"]
-    # Fused operators round to eight bits less often
+    # Fused operators round to bfloat16 less often
     assert found[1] == pytest.approx(found[0], rel=1e-3)

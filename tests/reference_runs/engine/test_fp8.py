@@ -1,4 +1,4 @@
-"""`podium run --precision fp8`: which layers compute with 8 bits, and how near that comes."""
+"""`podium run --precision fp8`: the layers that compute with 8 bits, and their accuracy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-# Products of 8 bits take seconds each on processors without instructions for them
+# An 8-bit matrix product takes seconds on a CPU without instructions for it
 SMALL = {
     "layers": "1",
     "max_sequence_length": "16",
@@ -39,7 +39,7 @@ SHORT = [
 
 
 def stepper(name: str, precision: Any, **settings: str) -> Stepper:
-    """One that is ready to train at smoke scale."""
+    """A stepper that is ready to train at smoke scale."""
     request = run_request(name, Setting(device="cpu", precision=precision), settings)
     seed_everything(1)
     task = task_of(name)(request.config(), request.setting, Ranks(torch.device("cpu")))
@@ -55,11 +55,11 @@ def converted(made: Stepper) -> set[str]:
 
 
 def losses(made: Stepper) -> list[float]:
-    """Of ten steps."""
+    """The losses of ten steps."""
     return [float(each) for each in made.steps(1, 0, 10)]
 
 
-def test_a_decoders_projections_are_converted_and_nothing_else() -> None:
+def test_only_the_projections_of_a_decoder_are_converted() -> None:
     made = stepper("llama31_8b", "fp8")
     projections = ("query", "key", "value", "out", "gate", "up", "down")
     count = len(made.model.blocks)  # type: ignore[arg-type]
@@ -74,8 +74,8 @@ def test_routers_and_experts_keep_their_precision() -> None:
     assert all(".attention." in name for name in found)
 
 
-def test_what_is_no_plain_layer_is_left() -> None:
-    """An adapted projection would lose its adapter."""
+def test_an_adapted_projection_keeps_its_parameters() -> None:
+    """Conversion would remove the adapter."""
     before, after = (
         {name for name, _ in stepper("llama2_70b_lora", each).model.named_parameters()}
         for each in ("bf16", "fp8")
@@ -83,14 +83,14 @@ def test_what_is_no_plain_layer_is_left() -> None:
     assert before == after
 
 
-def test_losses_are_near_those_of_single_precision() -> None:
+def test_losses_are_close_to_those_of_single_precision() -> None:
     exact, rounded = (losses(stepper("llama31_8b", each, **SMALL)) for each in ("fp32", "fp8"))
     assert rounded != exact
-    # Three bits of mantissa, which average out over a product
+    # The rounding errors of the 3-bit mantissa average out over a product
     assert rounded == pytest.approx(exact, rel=0.01)
 
 
-def test_the_log_says_so(tmp_path: Path) -> None:
+def test_the_log_discloses_fp8(tmp_path: Path) -> None:
     words = ("llama31_8b", *SHORT, "--precision", "fp8", "--output", str(tmp_path), "-q")
     result = podium("run", *words)
     assert "aborted at step 3" in result.stdout, result.stderr
@@ -113,7 +113,7 @@ def test_the_log_says_so(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_where_it_cannot_be_had_one_line_says_so(
+def test_unsupported_fp8_is_an_error_of_one_line(
     words: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
     result = podium("run", *words, "--precision", "fp8", "--output", str(tmp_path / "logs"))
@@ -122,7 +122,7 @@ def test_where_it_cannot_be_had_one_line_says_so(
     assert not [*tmp_path.rglob("*.txt")]
 
 
-def test_without_torchao_it_says_what_to_install(
+def test_a_missing_torchao_is_reported_with_its_install_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [each for each in sys.modules if each.partition(".")[0] == "torchao"]:

@@ -1,4 +1,4 @@
-"""Batch norm over several ranks is that of one rank, and the log says how many share it."""
+"""Batch norm over several ranks has the losses of one rank; an inconsistent group is an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEW = {"train_samples": "24", "eval_samples": "2", "middle_blocks": "1"}
 
 
 def losses(ranks: Ranks, devices: int) -> list[float]:
-    """The losses of DeepCAM's first steps, whose norms have groups of all 8 maps of a batch."""
+    """The losses of DeepCAM's first steps; a norm group contains all 8 maps of a batch."""
     span = {"batchnorm_span": str(8 // devices), "batchnorm_group_size": str(devices)}
     config = find("deepcam").smoke().with_settings({**FEW, **span})
     assert config.records("3.0")["batchnorm_group_size"] == devices
@@ -43,7 +43,7 @@ def losses(ranks: Ranks, devices: int) -> list[float]:
 def as_rank(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    # Moments are computed in single precision: here that is double
+    # Moments are computed with .float(): make that double precision
     torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
     dist.init_process_group("gloo", f"file://{folder}/meeting", rank=rank, world_size=2)
     cpu = torch.device("cpu")
@@ -55,7 +55,7 @@ def as_rank(rank: int, folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_two_devices_that_share_norms_have_the_losses_of_one(tmp_path: Path) -> None:
+def test_two_ranks_that_share_batch_norm_have_the_losses_of_one_rank(tmp_path: Path) -> None:
     mp.spawn(as_rank, (tmp_path,), nprocs=2)
     shared, alone = json.loads((tmp_path / "losses.json").read_text())
     assert len(alone) == STEPS
@@ -64,10 +64,10 @@ def test_two_devices_that_share_norms_have_the_losses_of_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("devices", "span"), [(1, 8), (2, 2), (4, 4), (3, 4), (0, 4)])
-def test_a_number_of_devices_that_would_not_share_is_refused(devices: int, span: int) -> None:
+def test_an_inconsistent_batch_norm_group_is_an_error(devices: int, span: int) -> None:
     changes = {"batchnorm_span": str(span), "batchnorm_group_size": str(devices)}
     config = find("deepcam").smoke().with_settings(changes)
-    # 8 maps: a micro-batch has 4
+    # A batch has 8 maps, and the micro-batch of each rank has 4
     task = task_of("deepcam")(config, Setting(usage="hpc"), Ranks(torch.device("cpu"), 0, 2))
     with pytest.raises(RunFault, match="batchnorm_"):
         task.check_settings()

@@ -1,4 +1,4 @@
-"""Every bundled trainer learns its task, and could not reach its target by anything else."""
+"""Every bundled trainer reaches its target, and only by learning its task."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.long
 
 SEEDS = (1, 2, 3, 4, 5)
 USUALLY = 2
-"""Seeds of each trainer, unless PODIUM_THOROUGH is set: the newest round and the oldest."""
+"""Seeds per trainer unless PODIUM_THOROUGH is set: the newest round and the oldest."""
 ONE = {
     *("cosmoflow", "deepcam", "deepseekv3_671b", "flux1", "gpt_oss_20b"),
     *("gnmt", "maskrcnn", "minigo", "openfold", "qwen35_397b_grpo", "retinanet", "rnnt"),
     *("ssd", "stable_diffusion", "unet3d"),
 }
-"""What takes half a minute to two minutes for a seed: only the first."""
+"""Trainers that need half a minute to two minutes per seed: they run only the first seed."""
 
 PINNED = {
     **{
@@ -52,7 +52,7 @@ PINNED = {
         ("gpt3", each): {"verifier": {"max_sequence_length", "opt_base_learning_rate", "target"}}
         for each in ("4.0", "4.1")
     },
-    # It has no rules for the open division, and ends without a verdict
+    # The verifier has no rules for the open division in these rounds and crashes
     **{("gpt3", each): {"verifier": {"verifier-crash"}} for each in ("3.0", "3.1")},
     ("qwen35_397b_grpo", "6.1"): {"verifier": {"max_sequence_length"}},
     **{
@@ -62,11 +62,11 @@ PINNED = {
     },
     ("cosmoflow", "0.7"): {"verifier": {"train_samples", "eval_samples"}},
 }
-"""Constants of the full problem that a smoke run cannot log, by who asks for them; the incumbent
-asks for what the verifier profile does. 405B, DeepSeek-V3, GPT-3, DLRMv4 and Qwen3.5: the open
-division's. GPT-3's target has a lower bound there, too.
-BERT and U-Net: names of their 398 and 50 tensors. CosmoFlow's first round has no official verifier
-that would forget its sizes."""
+"""Constants of the full problem that a smoke run cannot log, by the profile that requires them.
+The official checker requires those of the verifier profile. 405B, DeepSeek-V3, GPT-3, DLRMv4 and
+Qwen3.5: constants of the open division, with a lower bound for GPT-3's target. BERT and U-Net: the
+names of their 398 and 50 tensors. CosmoFlow: 0.7 has no official checker, and the verifier profile
+requires the sizes, which later checkers do not."""
 
 OF_POLICY = {
     "cosmoflow": {"train_samples", "eval_samples"},
@@ -78,13 +78,13 @@ OF_POLICY = {
     "transformer": {"eval_samples"},
     "unet3d": {"training_input_shape", "validation_input_shape"},
 }
-"""Those that the policy alone asks for, in every round."""
+"""Constants that only the policy profile requires, in every round."""
 
 
 def rounds_of(name: str) -> list[str | None]:
-    """The round of each seed: the newest and the oldest, and those with pinned constants.
+    """Return the round of each seed: the newest, the oldest, and rounds with pinned constants.
 
-    What lies between differs from them in rules that other tests bend one by one.
+    The other rounds differ only in rules that other tests violate one by one.
     """
     known = find(name).rounds
     return _rounds(name, known)[: usually(1 if name in ONE else USUALLY, len(SEEDS))]
@@ -102,7 +102,7 @@ def _rounds(name: str, known: tuple[str, ...]) -> list[str | None]:
 def train(
     name: str, seed: int, path: Path, round_name: str | None = None, **changes: object
 ) -> Outcome:
-    """One run at smoke scale on one thread of the processor."""
+    """Run a trainer once at smoke scale on the CPU."""
     settings = {key: str(value) for key, value in changes.items()}
     setting = Setting(seed=seed, device="cpu", cache=path.parent)
     request = run_request(name, setting, settings, (round_name, None))
@@ -110,7 +110,7 @@ def train(
 
 
 def has_no_errors(name: str, each: str, path: Path) -> None:
-    """Whether all judges accept a log, but for the constants of the full problem."""
+    """Assert that every checker accepts a log, except for constants of the full problem."""
     smoke = Smoke(name=name, round=each, division=find(name).division, settings={})
     pinned = PINNED.get((name, each), {})
     for judge, errors in smoke.errors(path).items():
@@ -121,28 +121,28 @@ def has_no_errors(name: str, each: str, path: Path) -> None:
 
 
 def first(name: str) -> int:
-    """The step of the first evaluation."""
+    """Return the step of the first evaluation."""
     return next(find(name).smoke().evaluation_steps())
 
 
 @pytest.mark.daily(7)
-@pytest.mark.parametrize("name", names()[::-1])  # the last take longest, and so begin first
-def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", names()[::-1])  # start the longest trainers first
+def test_every_seed_reaches_the_target_only_by_learning(name: str, tmp_path: Path) -> None:
     steps = []
     for seed, each in zip(SEEDS, rounds_of(name), strict=False):
         path = tmp_path / f"result_{seed}.txt"
         outcome = train(name, seed, path, each)
         assert outcome.converged, f"seed {seed} in {each} ends at {outcome.quality}"
-        # A target that is met at once shows nothing of how a run is evaluated
+        # A target that is reached at the first evaluation would not test later evaluations
         assert outcome.step > first(name), f"seed {seed}"
         steps.append(outcome.step)
         if each is not None:
             has_no_errors(name, each, path)
-    # As many steps as the slowest seed needed, but nothing to learn
+    # The number of steps of the slowest seed, with nothing to learn
     lost = train(name, 1, tmp_path / "lost.txt", last_step=max(steps), shuffled_labels=True)
     assert lost.quality is not None
     assert not lost.converged, f"with shuffled labels it is at {lost.quality}"
-    # Nothing to learn by: what the first evaluation finds is what any later one would
+    # The model does not change: every later evaluation would have the quality of the first
     rate = find(name).smoke().rate_field
     still = train(name, 1, tmp_path / "still.txt", last_step=first(name), **{rate: 0.0})
     assert still.quality is not None
@@ -150,10 +150,12 @@ def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["dlrm_v4_hstu", "stable_diffusion"])
-def test_a_target_is_approached_in_several_evaluations(name: str, tmp_path: Path) -> None:
-    """These two learn abruptly: with few evaluations, a run jumps from a poor quality to the end.
+def test_the_quality_approaches_the_target_over_several_evaluations(
+    name: str, tmp_path: Path
+) -> None:
+    """With few evaluations, these two trainers would jump from a poor quality to the target.
 
-    The evaluation before the last is then still closer to the first than to the target.
+    The second-to-last evaluation would then be closer to the first than to the target.
     """
     log = tmp_path / "result_1.txt"
     assert train(name, 1, log).converged
@@ -163,7 +165,7 @@ def test_a_target_is_approached_in_several_evaluations(name: str, tmp_path: Path
 
 
 def qualities(log: Path) -> list[float]:
-    """The qualities of a log under its target's metric, which is logged first."""
+    """Return the qualities of a log in the metric of its target, which is logged first."""
     records = [json.loads(line.partition(" ")[2]) for line in log.read_text().splitlines()]
     found = [each for each in records if each["key"] == "eval_accuracy"]
     metric = found[0]["metadata"].get("metric")

@@ -1,4 +1,4 @@
-"""Processes that load data: they stay, hear of epochs, and tell what is wrong in one line."""
+"""Data-loading processes: they persist across epochs, share the dataset and report errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podium.reference_runs.errors import DataMissing  # noqa: E402
 
 
 class Numbers:
-    """Says who loads what in which epoch; what is beyond 100 is missing."""
+    """Dataset whose batches are the process, the epoch and the indices; above 100 is missing."""
 
     epoch = 0
 
@@ -48,14 +48,14 @@ def test_the_same_processes_load_every_epoch(workers: int) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each process has a copy")
 def test_the_processes_share_the_dataset() -> None:
-    """A file of tokens is mapped once, not copied to each process; this one cannot be copied."""
+    """A token file must be mapped once, not copied to each process; a lock cannot be copied."""
     data = Numbers()
     data.__dict__["lock"] = threading.Lock()
     assert next(Loader(data, 1, pinned=False).batches([[7]]))[2] == [7]
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_an_epoch_may_be_left_early_and_a_fault_is_one_line(workers: int) -> None:
+def test_an_epoch_can_be_abandoned_and_a_data_error_keeps_its_message(workers: int) -> None:
     loader = Loader(Numbers(), workers, pinned=False)
     first = loader.batches(([at] for at in range(50)), 1)
     assert [next(first)[2] for _ in range(3)] == [[0], [1], [2]]
@@ -67,12 +67,12 @@ def test_an_epoch_may_be_left_early_and_a_fault_is_one_line(workers: int) -> Non
 
 
 class Device:
-    """Stands for a GPU: notes what its streams are told, and which copies are still there."""
+    """Fake GPU that records the calls of its streams and the copies that are still alive."""
 
     type = "cuda"
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.there: weakref.WeakSet[Copy] = weakref.WeakSet()
         self.most = 0
 
@@ -84,7 +84,7 @@ class Copy:
         self.number = number
         device.there.add(self)
         device.most = max(device.most, len(device.there))
-        device.told.append(f"copy {number}")
+        device.reported.append(f"copy {number}")
 
 
 class Batch:
@@ -98,34 +98,34 @@ class Batch:
 
 
 class Stream:
-    """A stream of the device that stands for a GPU."""
+    """A stream of the fake GPU."""
 
     def __init__(self, device: Device, steps: int = 0) -> None:
         self.device, self.steps = device, steps
 
     def wait_stream(self, other: Stream) -> None:
-        self.device.told.append("wait for the copy")
+        self.device.reported.append("wait for the copy")
 
     def record_event(self) -> Stream:
         self.steps += 1
         return Stream(self.device, self.steps)
 
     def synchronize(self) -> None:
-        self.device.told.append(f"step {self.steps} done")
+        self.device.reported.append(f"step {self.steps} done")
 
 
-def test_a_gpu_copies_a_batch_while_it_computes_the_one_before(
+def test_a_gpu_copies_the_next_batch_while_it_computes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No GPU is needed to see in which order its streams are told what."""
+    """The calls of a fake GPU show the order of copies and steps."""
     device = Device()
     monkeypatch.setattr("torch.cuda.Stream", Stream)
     monkeypatch.setattr("torch.cuda.current_stream", Stream)
     monkeypatch.setattr("torch.cuda.stream", lambda _: nullcontext())
     shares = ([Batch(number)] for number in range(1, 5))
     for (batch,) in prefetched(shares, device):  # type: ignore[arg-type]
-        device.told.append(f"compute {batch.number}")
-    assert device.told == [
+        device.reported.append(f"compute {batch.number}")
+    assert device.reported == [
         *("copy 1", "wait for the copy", "compute 1"),
         *("copy 2", "wait for the copy", "compute 2"),
         *("step 1 done", "copy 3", "wait for the copy", "compute 3"),
@@ -135,6 +135,6 @@ def test_a_gpu_copies_a_batch_while_it_computes_the_one_before(
     assert device.most == 2
 
 
-def test_a_processor_takes_batches_where_they_are() -> None:
+def test_the_cpu_uses_batches_without_copying_them() -> None:
     batch = Batch(1)
     assert next(prefetched([[batch]], torch.device("cpu")))[0] is batch

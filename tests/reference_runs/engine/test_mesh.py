@@ -1,4 +1,4 @@
-"""A model that is divided along a mesh learns what an undivided one learns."""
+"""A model that is divided along a mesh has the losses of an undivided model."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ PHOTOS, UNIVERSES = "resnet", "cosmoflow"
 IMAGES = "flux1"
 ANSWERS = "qwen35_397b_grpo"
 STAGED = (("layers", 5), ("gradient_accumulation_steps", 4))
-"""More stages than two, of unequal length; a micro-batch for each."""
+"""Layers for two to four stages of unequal length, and a micro-batch for each stage."""
 FEW: dict[str, Any] = {"train_samples": 256, "eval_samples": 66, "recompute": True}
 SMALLER: dict[str, dict[str, Any]] = {
-    # Each rank draws dropout of its own, as in the references
+    # Each rank has its own dropout, as in the references
     "llama2_70b_lora": {
         "lora_dropout": 0.0,
         "global_batch_size": 16,
@@ -49,7 +49,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     },
     CLICKS: {"train_samples": 6144, "eval_samples": 10_000},
     SCENES: {
-        # Halved to 9, 5, 3, 2 and 1 rows: parts of unequal length, and ranks without a row
+        # Feature maps of 9, 5, 3, 2 and 1 rows: unequal parts, and ranks without a row
         "image_size": 72,
         "least_score": 0.0,
         "train_samples": 64,
@@ -57,7 +57,7 @@ SMALLER: dict[str, dict[str, Any]] = {
         "global_batch_size": 8,
     },
     CROPS: {
-        # Maps of 9, 5, 3, 2, 1 and 1 rows
+        # Feature maps of 9, 5, 3, 2, 1 and 1 rows
         "image_size": 72,
         "least_score": 0.0,
         "train_samples": 64,
@@ -70,12 +70,12 @@ SMALLER: dict[str, dict[str, Any]] = {
         "eval_samples": 6,
         "global_batch_size": 16,
         "gradient_accumulation_steps": 2,
-        # Twice the sides of smoke scale, whose lower level has two planes
+        # Twice the sides of smoke scale, whose lowest level has only two planes
         "training_input_shape": (8, 8, 8),
         "validation_input_shape": (8, 8, 8),
     },
     PHOTOS: {
-        # Maps of 36, 18, 9 and 5 rows
+        # Feature maps of 36, 18, 9 and 5 rows
         "image_size": 72,
         "units": (1, 1, 1, 1),
         "train_samples": 64,
@@ -83,14 +83,14 @@ SMALLER: dict[str, dict[str, Any]] = {
         "global_batch_size": 8,
         "model_bn_span": 4,
     },
-    # Maps of 16, 8, 4 and 2 planes: of four ranks, two have no plane at the end
+    # Feature maps of 16, 8, 4 and 2 planes: two of four ranks have no plane of the last map
     UNIVERSES: {"train_samples": 64, "eval_samples": 6, "global_batch_size": 8},
     PLAYS: {"days": 1, "train_samples": 2048},
     IMAGES: {"train_samples": 768, "eval_samples": 18, "global_batch_size": 16},
     ANSWERS: {
-        # Answers of different lengths: of equal ones the loss is 0 except for rounding
+        # Answers of different lengths: with equal lengths the loss is 0 up to rounding
         "generation_training_rollout_temperature": 3.0,
-        # Ranks have parts of the answers to a prompt, and evaluate unequal numbers of batches
+        # Ranks share the answers to a prompt and evaluate unequal numbers of batches
         "num_prompts_per_step": 1,
         "global_batch_size": 16,
         "train_samples": 64,
@@ -103,16 +103,16 @@ SMALLER: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Leg:
-    """Steps on a mesh ("" for one process), from a checkpoint on or from the beginning."""
+    """Steps on a mesh ("" for one process), from the beginning or from a checkpoint."""
 
     name: str
     mesh: str
     begin: int = 0
     end: int = STEPS
     parts: bool = False
-    """Whether the model is cut before it has weights, as at reference scale."""
+    """Whether the model is divided before it has weights, as at reference scale."""
     more: tuple[tuple[str, Any], ...] = ()
-    """Settings of its own."""
+    """Additional settings."""
 
 
 def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
@@ -137,13 +137,13 @@ def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
     task.open_data()
     double_numbers(task)
     if leg.parts:
-        # Reference scale builds so, with data that generated sentences here stand for
+        # Reference scale builds the model in this way; generated sentences replace its data
         task.setting = replace(setting, scale="reference")
     return Stepper(task), log
 
 
 def count_reads(task: Any, path: Path) -> None:
-    """Leave in a file how many tensors of its first weights this rank has asked for."""
+    """Record in a file how many initial weights this rank reads."""
     initial = task.initial_weights
 
     def initial_weights(model: Any) -> Any:
@@ -160,7 +160,7 @@ def count_reads(task: Any, path: Path) -> None:
 
 
 def double_numbers(task: Any) -> None:
-    """Give what is drawn in single precision the precision of the model."""
+    """Convert single-precision data to the double precision of the model."""
     if task.config.name == CLICKS:
         for part in (task.training, task.evaluation):
             part.dense, part.labels = (
@@ -170,11 +170,11 @@ def double_numbers(task: Any) -> None:
         of_batch = task.loss
         task.loss = lambda model, batch: of_batch(model, doubled(batch))
     if task.config.name == IMAGES:
-        # Evaluations load batches, too
+        # Evaluation loads batches, too
         loaded = task.loaded
         task.loaded = lambda *args: map(doubled, loaded(*args))
     if task.config.name in (SCENES, CROPS):
-        # After so few steps the precision is 0, whatever is detected: add up the detections
+        # The precision is 0 after a few steps: add up the detections instead
         detection.mean_average_precision = lambda _source, found, _classes: float(
             np.concatenate(found).sum()
         )
@@ -188,7 +188,7 @@ def double_numbers(task: Any) -> None:
 
 
 def travelled(leg: Leg, ranks: Ranks, folder: Path) -> list[float]:
-    """The loss of each step and the quality at the end."""
+    """Return the loss of each step and the quality at the end."""
     stepper, _ = stepper_of(leg, ranks, folder)
     if leg.begin:
         assert load(stepper, folder / "checkpoint").step == leg.begin
@@ -202,13 +202,13 @@ def travelled(leg: Leg, ranks: Ranks, folder: Path) -> list[float]:
 def as_rank(rank: int, legs: tuple[Leg, ...], folder: Path, world: int) -> None:
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    # Losses are computed in single precision: here that is double
+    # Losses are computed with .float(): make that double precision
     torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
     meeting = f"file://{folder}/meeting-{world}"
     dist.init_process_group("gloo", meeting, rank=rank, world_size=world)
     for number, leg in enumerate(legs):
         if rank and not leg.mesh:
-            continue  # the first process is alone
+            continue  # only the first process runs without a mesh
         ranks = Ranks(torch.device("cpu"))
         if leg.mesh:
             ranks = divided(Ranks(torch.device("cpu"), rank, world), parse(leg.mesh))
@@ -219,10 +219,10 @@ def as_rank(rank: int, legs: tuple[Leg, ...], folder: Path, world: int) -> None:
 
 
 def results(world: int, folder: Path, *legs: Leg) -> list[list[float]]:
-    """What each leg has found, one after the other in the same processes."""
+    """Run the legs one after another in the same processes and return their results."""
     based = {"llama2_70b_lora", "deepseekv3_671b", "gpt3", ANSWERS}
     for name in {leg.name for leg in legs} & based:
-        # Once for all: every process would train the base
+        # Train the base once: otherwise every process would train it
         setting = Setting(cache=folder / "cache")
         task_of(name)(find(name).smoke(), setting, Ranks(torch.device("cpu"))).build()
     mp.spawn(as_rank, (legs, folder, world), nprocs=world)
@@ -231,20 +231,20 @@ def results(world: int, folder: Path, *legs: Leg) -> list[list[float]]:
 
 def assert_close(found: list[float], alone: list[float]) -> None:
     assert len(found) == len(alone) == STEPS + 1
-    # The steps have moved the weights: a loss that stays the same would agree, too
+    # The loss must change in training: an untrained model would agree as well
     assert np.ptp(alone[:STEPS]) > 1e-4
-    # A policy's loss is 0 except for rounding if all answers have the same length
+    # The loss of a policy is 0 up to rounding if all answers have the same length
     np.testing.assert_allclose(found, alone, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.long
-def test_two_ranks_of_tensor_parallelism_have_the_losses_of_one(tmp_path: Path) -> None:
+def test_tensor_parallelism_on_two_ranks_has_the_losses_of_one_rank(tmp_path: Path) -> None:
     alone, found = results(2, tmp_path, Leg("llama31_8b", ""), Leg("llama31_8b", "tp=2"))
     assert_close(found, alone)
 
 
 @pytest.mark.long
-def test_stages_and_parts_of_sequences_have_the_losses_of_one(tmp_path: Path) -> None:
+def test_pipeline_and_context_parallelism_have_the_losses_of_one_rank(tmp_path: Path) -> None:
     meshes = ("", "pp=4", "pp=2,tp=2", "pp=2,fsdp=2", "pp=2,cp=2", "cp=4", "dp=2,cp=2", "cp=2,tp=2")
     legs = (Leg("llama31_8b", mesh, more=STAGED) for mesh in meshes)
     alone, *divided = results(4, tmp_path, *legs)
@@ -273,7 +273,7 @@ def test_stages_and_parts_of_sequences_have_the_losses_of_one(tmp_path: Path) ->
         (IMAGES, ("fsdp=4", "dp=2,fsdp=2")),
     ],
 )
-def test_four_ranks_have_the_losses_of_one(
+def test_four_ranks_have_the_losses_of_one_rank(
     name: str, meshes: tuple[str, ...], tmp_path: Path
 ) -> None:
     alone, *divided = results(4, tmp_path, *(Leg(name, mesh) for mesh in ("", *meshes)))
@@ -282,7 +282,7 @@ def test_four_ranks_have_the_losses_of_one(
 
 
 @pytest.mark.long
-def test_ranks_with_parts_of_a_normed_group_have_the_losses_of_one(tmp_path: Path) -> None:
+def test_ranks_that_share_a_batch_norm_group_have_the_losses_of_one_rank(tmp_path: Path) -> None:
     spans = {"dp=4": 4, "dp=2,sp=2": 8}
     legs = (
         Leg(PHOTOS, each, more=(("model_bn_span", span),))
@@ -304,7 +304,7 @@ def test_ranks_with_parts_of_a_normed_group_have_the_losses_of_one(tmp_path: Pat
         (VOLUMES, "dp=2,sp=2", "sp=4", ()),
     ],
 )
-def test_a_run_goes_on_on_another_mesh_and_in_one_process(
+def test_a_run_resumes_on_another_mesh_and_in_one_process(
     name: str, before: str, after: str, more: Any, tmp_path: Path
 ) -> None:
     half = STEPS // 2
@@ -325,7 +325,7 @@ def test_a_run_goes_on_on_another_mesh_and_in_one_process(
     ("name", "meshes"),
     [("llama31_405b", ("fsdp=2,tp=2", "fsdp=4", "pp=2,cp=2")), ("gpt3", ("fsdp=4",))],
 )
-def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(
+def test_a_model_divided_before_it_has_weights_starts_from_equal_weights(
     name: str, meshes: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(3)
@@ -338,20 +338,20 @@ def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(
     alone, *divided = results(4, tmp_path, *legs)
     for mesh, found in zip(meshes, divided, strict=True):
         assert_close(found, alone)
-        # One rank of a node reads for the others; stages have other tensors
+        # One rank reads for the others of its stage, since stages have different tensors
         reads = {path.name for path in tmp_path.glob(f"reads-{name}-{mesh}-*")}
         readers = (0, 2) if "pp=2" in mesh else (0,)
         assert reads == {f"reads-{name}-{mesh}-{rank}" for rank in readers}
 
 
 @pytest.mark.long
-def test_random_weights_are_the_same_whatever_part_a_rank_draws(tmp_path: Path) -> None:
+def test_random_weights_do_not_depend_on_the_parts_that_ranks_draw(tmp_path: Path) -> None:
     legs = (Leg("llama31_8b", mesh, parts=True, more=STAGED) for mesh in ("fsdp=4", "pp=4"))
     first, second = results(4, tmp_path, *legs)
     assert_close(first, second)
 
 
-# --- meshes that cannot be ---
+# --- invalid meshes ---
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_random_weights_are_the_same_whatever_part_a_rank_draws(tmp_path: Path) 
         ("unet3d", "sp=4", "is (4, 4, 4); expected equal sides that 8 divides"),
     ],
 )
-def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
+def test_an_invalid_mesh_is_an_error_before_a_process_starts(
     name: str,
     mesh: str,
     said: str,
@@ -396,9 +396,9 @@ def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
 ) -> None:
     monkeypatch.setattr("podium.reference_runs.engine.machine.processes.start", None)
     assert command(["run", name, "--mesh", mesh, "--output", str(tmp_path)]) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert said in reported
+    assert reported.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
         ),
     ],
 )
-def test_what_does_not_go_with_a_mesh_is_told(
+def test_an_option_that_conflicts_with_a_mesh_is_reported(
     more: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--mesh", "fsdp=2", "--output", str(tmp_path), *more]
@@ -432,7 +432,7 @@ def test_a_run_on_a_mesh_is_traced_and_profiled(tmp_path: Path) -> None:
     done = subprocess.run(
         [*words, *run, *options, "--trace", str(trace)], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 1, done.stderr  # so few steps reach no target
+    assert done.returncode == 1, done.stderr  # too few steps to reach the target
     events = json.loads(trace.read_text())["traceEvents"]
     assert any("FSDP::" in each.get("name", "") for each in events)
     folder = tmp_path / "profile"
@@ -446,7 +446,7 @@ def test_a_run_on_a_mesh_is_traced_and_profiled(tmp_path: Path) -> None:
     assert re.search(r"blocks\.\d\.ffn\.\w+,\w+,aten::mm,", operators), operators
 
 
-def test_a_study_takes_no_mesh(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_study_does_not_accept_a_mesh(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["profile", "trainer", "llama31_8b", "--study", "scaling", "--mesh", "fsdp=2"]
     assert command(words) == 2
     assert "--mesh cannot be used with --study" in capsys.readouterr().err

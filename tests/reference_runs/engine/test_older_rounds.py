@@ -1,4 +1,4 @@
-"""Logs in the line formats of rounds 0.5 and 0.6, of the benchmarks that were in them."""
+"""Logs of the benchmarks of rounds 0.5 and 0.6 in the line formats of these rounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHORT: dict[str, dict[str, object]] = {
     "ssd": {"train_samples": 16, "eval_samples": 4},
     "transformer": {"train_samples": 64, "eval_samples": 4},
 }
-"""Changes to the smoke configs, for runs of a few seconds that end at their first evaluation."""
+"""Changes to the smoke configs: runs take seconds and end at their first evaluation."""
 
 
 def short_run(name: str, round_name: str, path: Path, **changes: object) -> None:
@@ -46,8 +46,8 @@ def errors(path: Path, round_name: str, profile: Profile) -> set[str]:
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=() if each == "ssd" else pytest.mark.long) for each in SHORT]
 )
-def test_a_log_of_0_5_lacks_only_the_quality(name: str, tmp_path: Path) -> None:
-    """The rules have the target of the full problem, which a short run does not reach."""
+def test_the_only_error_of_a_0_5_log_is_the_target(name: str, tmp_path: Path) -> None:
+    """The rules contain the target of the full problem, which a short run does not reach."""
     short_run(name, "0.5", tmp_path / "result_0.txt")
     assert errors(tmp_path / "result_0.txt", "0.5", "policy") == {f"{name}.target"}
 
@@ -68,16 +68,16 @@ def test_a_log_of_0_6_is_accepted(
     assert errors(tmp_path / "result_0.txt", "0.6", profile) == set()
 
 
-def test_records_of_0_5_have_that_rounds_names_and_count_from_0(tmp_path: Path) -> None:
+def test_0_5_records_have_the_names_of_0_5_and_count_epochs_from_0(tmp_path: Path) -> None:
     short_run("ssd", "0.5", tmp_path / "log")
     records = {each.key: each.value for each in read_log(tmp_path / "log").records}
-    # The first of five epochs that this config evaluates is the fifth
+    # The first epoch that this config evaluates is the fifth
     assert records["train_epoch"] == 4
     assert records["eval_accuracy"]["epoch"] == 4
     assert records["run_stop"] == {"success": True}
 
 
-def test_a_run_that_was_aborted_is_no_success_in_0_5() -> None:
+def test_an_aborted_run_is_not_a_success_in_0_5() -> None:
     assert v05_record("run_stop", None, {"status": "aborted"}) == ("run_stop", {"success": False})
 
 

@@ -1,4 +1,4 @@
-"""What holds on a GPU alone; run these where there is one."""
+"""Tests that need a CUDA device; they are skipped without one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIMES = ("duration", "staging_duration", "timestamp")
 
 
 def train(name: str, path: Path, changes: dict[str, Any] | None = None, **setting: Any) -> Path:
-    """A smoke run on the GPU; `setting` changes its surroundings."""
+    """Run a trainer at smoke scale on the GPU and return its log; `setting` is for `Setting`."""
     request = run_request(
         name,
         Setting(device="cuda", **setting),
@@ -42,7 +42,7 @@ def train(name: str, path: Path, changes: dict[str, Any] | None = None, **settin
 
 
 def said(path: Path, *keys: str) -> list[tuple[str, Any, dict[str, Any]]]:
-    """Records of a log without their times: all, or those of some keys."""
+    """Return the records of a log without times, only those of `keys` if there are any."""
     found = []
     for record in read_log(path).records:
         kept = {key: value for key, value in record.metadata.items() if key not in TIMES}
@@ -59,8 +59,8 @@ def test_the_same_seed_gives_the_same_log(name: str, tmp_path: Path) -> None:
     assert said(one, "run_stop")[0][2]["status"] == "success"
 
 
-def test_a_resumed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    """Adam's moments and the dropout of LoRA's adapters come from the checkpoint."""
+def test_a_resumed_run_has_the_records_of_an_uninterrupted_run(tmp_path: Path) -> None:
+    """The checkpoint restores Adam's moments and the random state of the LoRA dropout."""
     out_of_reach = {"target": 0.01, "last_step": 480}
     whole = train("llama2_70b_lora", tmp_path / "whole.txt", out_of_reach)
     state, path = tmp_path / "state.pt", tmp_path / "cut.txt"
@@ -77,7 +77,7 @@ def test_half_precision_reaches_the_target(precision: str, tmp_path: Path) -> No
     assert said(path, "run_stop")[0][2]["status"] == "success"
 
 
-def test_single_precision_is_single_in_convolutions(tmp_path: Path) -> None:
+def test_fp32_convolutions_have_single_precision(tmp_path: Path) -> None:
     train("llama31_8b", tmp_path / "log.txt", {"last_step": 48})
     x, kernel = torch.randn(8, 64, 32, 32), torch.randn(64, 64, 3, 3)
     exact = torch.nn.functional.conv2d(x.double(), kernel.double())
@@ -85,20 +85,20 @@ def test_single_precision_is_single_in_convolutions(tmp_path: Path) -> None:
     assert float((found - exact).norm() / exact.norm()) < 1e-5
 
 
-def test_attention_of_shared_heads_has_no_scores_of_all_pairs() -> None:
+def test_attention_of_shared_heads_does_not_store_the_scores_of_all_pairs() -> None:
     length, window = 4096, 128
     q, k, v = (torch.randn(1, heads, length, 64, device="cuda") for heads in (8, 2, 2))
     halves = [x.bfloat16() for x in (q, k, v)]
     with sdpa_kernel(SDPBackend.MATH):
         stored = peak_of(attend, q, k, v), peak_of(partial(windowed, window=window), *halves)
-    # A run at smoke scale in the same process has disabled the first two
+    # An earlier smoke run in this process disabled the first two backends
     with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
         fast = peak_of(attend, q, k, v), peak_of(partial(windowed, window=window), *halves)
     assert all(few < many / 2 for few, many in zip(fast, stored, strict=True))
 
 
 def peak_of(work: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> int:
-    """Bytes that a forward and a backward pass take besides their inputs."""
+    """Return the peak bytes of a forward and a backward pass without the inputs."""
     leaves = [x.detach().requires_grad_() for x in inputs]
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -106,7 +106,7 @@ def peak_of(work: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> int:
     return torch.cuda.max_memory_allocated() - before
 
 
-def test_a_profile_counts_kernels_and_names_each_layer_once(tmp_path: Path) -> None:
+def test_trace_tables_list_each_layer_once_and_kernels_without_operators(tmp_path: Path) -> None:
     setting = Setting(device="cuda", trace=tmp_path / "trace.json")
     request = run_request("llama31_8b", setting, {"last_step": "48"})
     tables = run(request, tmp_path / "log.txt", lambda _: None).trace

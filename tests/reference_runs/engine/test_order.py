@@ -1,4 +1,4 @@
-"""In which order samples come: the same for a seed, another for each seed and epoch."""
+"""The order of samples depends on the seed and the epoch, and on nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 16, 17, 1000, 65_536])
-def test_every_number_comes_once(count: int) -> None:
+def test_a_permutation_contains_every_number_once(count: int) -> None:
     found = Permutation(count, [1])
     assert len(found) == count
     assert np.array_equal(np.sort(found[:]), np.arange(count))
@@ -22,17 +22,17 @@ def test_every_number_comes_once(count: int) -> None:
     assert np.array_equal(found[1:count:2], found[:][1:count:2])
 
 
-def test_seeds_give_orders_that_have_nothing_in_common() -> None:
+def test_different_seeds_give_uncorrelated_orders() -> None:
     count = 10_000
     first, second = (Permutation(count, [seed])[:] for seed in (1, 2))
-    # A random order has one number in its own place, and each step up as often as down
+    # A random order has about one fixed point, and as many ascents as descents
     for one, other in ((first, second), (first, np.arange(count)), (second, np.arange(count))):
         assert (one == other).sum() < 10
         assert abs(np.corrcoef(one, other)[0, 1]) < 0.05
     assert abs((np.diff(first) > 0).mean() - 0.5) < 0.02
 
 
-def test_an_order_of_billions_is_not_kept() -> None:
+def test_a_part_of_an_order_of_billions_is_computed_on_demand() -> None:
     found = Permutation(1_574_207_408, [1, 1])[10**9 : 10**9 + 1000]
     assert len({*found.tolist()}) == 1000
     assert abs(found.mean() / 1_574_207_408 - 0.5) < 0.05
@@ -42,7 +42,7 @@ def test_an_order_of_billions_is_not_kept() -> None:
     "name",
     ["deepseekv3_671b", "gpt3", "gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b"],
 )
-def test_language_models_read_their_data_in_another_order_for_each_seed(name: str) -> None:
+def test_language_models_have_another_order_for_each_seed_and_epoch(name: str) -> None:
     orders = []
     for seed, epoch in ((1, 1), (1, 1), (2, 1), (1, 2)):
         task = task_of(name)(find(name).smoke(), Setting(seed=seed), Ranks(torch.device("cpu")))

@@ -1,4 +1,4 @@
-"""Each rank draws its own dropout, and a resumed run goes on drawing where it was."""
+"""Each rank has its own random numbers, and a resumed run continues their sequence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_rank(rank: int, folder: Path) -> None:
 
 
 def drawn(rank: int, folder: Path, setting: Setting) -> Any:
-    """Random numbers at the beginning and behind a checkpoint, and the first weights."""
+    """Random numbers at the start and after the checkpoint, and the sum of the first weights."""
     config = find("llama31_8b").smoke().with_settings({"train_samples": "256"})
     ranks = Ranks(torch.device("cpu"), rank, 2)
     task = task_of("llama31_8b")(config, setting, ranks)
@@ -50,14 +50,14 @@ def drawn(rank: int, folder: Path, setting: Setting) -> Any:
     return first, torch.rand(4).tolist(), weights
 
 
-def test_each_rank_draws_its_own_numbers_from_the_same_model(tmp_path: Path) -> None:
+def test_ranks_share_a_model_and_resume_their_own_random_numbers(tmp_path: Path) -> None:
     mp.spawn(as_rank, (tmp_path,), nprocs=2)
     (one, resumed_one), (two, resumed_two) = (
         json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)
     )
     assert one[0] != two[0]
     assert one[2] == two[2]
-    # Behind the checkpoint each goes on with its own
+    # After the checkpoint, each rank continues its own sequence
     assert (resumed_one, resumed_two) == (one[1], two[1])
     assert resumed_one != resumed_two
 

@@ -1,4 +1,4 @@
-"""What several ranks make together is what one would make alone."""
+"""Several ranks: running statistics, timeouts and cached files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS = 2
 
 
 def running_statistics(name: str, ranks: Ranks) -> torch.Tensor:
-    """A model's buffers after some steps, as one vector."""
+    """Return the buffers of a model after a few steps, as one vector."""
     benchmark = find(name)
     config = benchmark.smoke().with_settings({"train_samples": "128", "eval_samples": "4"})
     task = task_of(name)(config, Setting(device="cpu", usage=benchmark.usage), ranks)
@@ -41,7 +41,7 @@ def running_statistics(name: str, ranks: Ranks) -> torch.Tensor:
 
 
 def as_rank(rank: int, name: str, folder: Path) -> None:
-    """One of two processes; leaves its statistics in the folder."""
+    """Train as one of two ranks and write the statistics to the folder."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", f"file://{folder}/meeting", rank=rank, world_size=2)
     found = running_statistics(name, Ranks(torch.device("cpu"), rank, 2))
@@ -51,7 +51,7 @@ def as_rank(rank: int, name: str, folder: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["deepcam", "resnet"])
-def test_two_ranks_have_the_running_statistics_of_one(name: str, tmp_path: Path) -> None:
+def test_two_ranks_have_the_running_statistics_of_one_rank(name: str, tmp_path: Path) -> None:
     mp.spawn(as_rank, (name, tmp_path), nprocs=2)
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))
     assert torch.equal(first, second)
@@ -60,9 +60,7 @@ def test_two_ranks_have_the_running_statistics_of_one(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("minutes", ["0", "ten", "1.5", "99999999"])
-def test_an_unusable_waiting_time_is_one_line(
-    minutes: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_rank_timeout_is_an_error(minutes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PODIUM_RANK_TIMEOUT", minutes)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with (
@@ -72,7 +70,7 @@ def test_an_unusable_waiting_time_is_one_line(
         pass
 
 
-def test_ranks_wait_as_long_as_the_user_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rank_timeout_is_passed_to_the_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
     waits = []
     monkeypatch.setenv("PODIUM_RANK_TIMEOUT", "90")
     monkeypatch.setenv("WORLD_SIZE", "2")

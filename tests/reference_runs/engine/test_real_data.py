@@ -1,4 +1,4 @@
-"""Datasets in their real form: when they are read, and what the log says of them."""
+"""Datasets in their real format: when they are read, and what the log contains."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ WITH_DATA = (*LITTLE,)
 
 
 def podium(name: str, data: Path, logs: Path, *more: str, **changes: Any) -> tuple[int, str]:
-    """Run a benchmark on real files; the exit status and standard error."""
+    """Run a benchmark on real files and return the exit status and standard error."""
     words = ["run", name, "--scale", "reference", "--data", str(data), "--output", str(logs), "-q"]
     words += ["--device", "cpu", "--threads", "1", *settings(name, **changes), *more]
     out, err = io.StringIO(), io.StringIO()
-    # U-Net's first evaluation comes after 168 000 samples, whatever the dataset
+    # U-Net would evaluate after 168 000 samples, even with a small dataset
     often = mock.patch.object(UNet3D, "evaluation_steps", Config.evaluation_steps)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), often:
         status = command(words)
@@ -45,7 +45,7 @@ def values(log: Path, key: str) -> list[Any]:
     return [record["value"] for record in records(log) if record["key"] == key]
 
 
-# --- the clock ---
+# --- reads before the clock starts ---
 
 AUDITED = """
 import json, os, sys, time
@@ -81,7 +81,7 @@ for name in sys.argv[3:]:
     status, said = podium(name, Path(root) / name, logs / name)
     (logs / f"{name}.json").write_text(json.dumps([status, said, opened]))
 """
-"""Writes each benchmark's dataset, runs it, and leaves what was opened below the dataset, when."""
+"""Write each benchmark's dataset, run it, and record the times at which its files were opened."""
 
 
 def audited(tmp_path: Path, *chosen: str) -> None:
@@ -93,7 +93,7 @@ def audited(tmp_path: Path, *chosen: str) -> None:
     assert done.returncode == 0, done.stderr
     for name in chosen:
         status, said, opened = json.loads((logs / f"{name}.json").read_text())
-        # So few steps reach no target, or by chance one does
+        # A run this short may or may not reach its target
         assert status in (0, 1), said
         assert said == ""
         log = logs / name / "result_0.txt"
@@ -107,7 +107,7 @@ def audited(tmp_path: Path, *chosen: str) -> None:
         assert counts == [[each] for each in LITTLE[name].logged]
 
 
-# What a process takes to begin is most of the test
+# Most of the time of the test is the start of the process
 SOON = ("ncf", "rgat", "sentiment", "transformer")
 
 
@@ -120,11 +120,11 @@ def test_no_data_are_read_before_the_clock_starts(chosen: tuple[str, ...], tmp_p
     audited(tmp_path, *chosen)
 
 
-# --- counts ---
+# --- numbers of samples ---
 
 
 @pytest.mark.parametrize("name", WITH_DATA)
-def test_short_data_are_told_by_name_or_logged_as_they_are(name: str, tmp_path: Path) -> None:
+def test_a_small_dataset_is_an_error_or_is_logged_with_its_size(name: str, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     LITTLE[name].write(data)
@@ -137,7 +137,7 @@ def test_short_data_are_told_by_name_or_logged_as_they_are(name: str, tmp_path: 
     assert f" contains {found} " in said
     least = "at least " if find(name).reference().samples_are_least else ""
     assert f"; expected {least}{found + 3}; --allow-subset accepts this size" in said
-    # Nothing was trained, so that there is no log
+    # Nothing was trained, so there is no log
     assert list((tmp_path / "logs").glob("*")) == []
     status, said = podium(name, data, tmp_path / "logs", "--allow-subset", **more)
     assert status in (0, 1), said

@@ -1,4 +1,4 @@
-"""Settings that are said to be those of a reference convergence point are."""
+"""The reference configs have the settings of their reference convergence points."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ RENAMED = {
     "model_eva_ema_factor": "model_eval_ema_factor",
     "sgd_opt_base_learning_rate": "opt_base_learning_rate",
 }
-"""What a point calls otherwise than the config's field."""
+"""Hyperparameters of a point with another name than the field of the config."""
 
 OF_THE_MACHINE = {
     "gradient_accumulation_steps",
     "gradient_accumulation_frequency",
     "opt_gradient_accumulation_steps",
     "num_workers",
-    # Of one accelerator alone: the config's span is in samples
+    # The group of one accelerator; the config has a span in samples
     "batchnorm_groupsize",
 }
-"""Settings that follow from the machine of the reference's runs."""
+"""Settings that depend on the system of the reference runs."""
 
 OTHERWISE = {
     ("rnnt", "data_train_num_buckets"): 6,
     ("maskrcnn", "num_image_candidates"): 1000,
 }
-"""Settings that are not the point's: six buckets are what the closed rules of 1.0 want; Mask R-CNN
-limits the proposals of an image, the point those of the six images of an accelerator."""
+"""Settings that differ from the point: the closed rules of 1.0 require six buckets; Mask R-CNN
+limits the proposals per image, the point those of the six images of an accelerator."""
 
 WITH_POINT = [name for name in names() if find(name).point is not None]
 
 
 def as_listed(value: Any) -> Any:
-    """A value as JSON has it, numbers in texts as numbers."""
+    """A value in its JSON form; a string that contains a number becomes a number."""
     if isinstance(value, str):
         try:
             return float(value)
@@ -54,7 +54,7 @@ def as_listed(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", WITH_POINT)
-def test_every_setting_of_the_point_is_the_configs(name: str) -> None:
+def test_the_reference_config_has_every_setting_of_its_point(name: str) -> None:
     benchmark = find(name)
     where, config = benchmark.point, benchmark.reference()
     assert where is not None
@@ -66,7 +66,7 @@ def test_every_setting_of_the_point_is_the_configs(name: str) -> None:
     for key, wanted in point.hyperparameters.items():
         if key in OF_THE_MACHINE:
             continue
-        if key == "precision":  # an option of the run, as its default has it
+        if key == "precision":  # an option of the run: compare its default
             assert Setting().precision == wanted
             continue
         field = key if key in known else RENAMED.get(key, key)

@@ -1,4 +1,4 @@
-"""A run that was interrupted continues from its checkpoint, and no other run does."""
+"""An interrupted run resumes from its checkpoint; a run with other settings does not."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def notes(folder: Path) -> list[str]:
 
 @contextlib.contextmanager
 def cut_short(error: BaseException | int, step: int = 4) -> Any:
-    """Have a run end before its second evaluation: by an exception or a signal."""
+    """End a run at `step`, by default before its second evaluation: by an error or a signal."""
     plain = loop.train_block
 
     def block(stepper: Any, log: Any, bounds: Any, watch: Any) -> float:
@@ -74,7 +74,7 @@ def interrupted(folder: Path, *more: object) -> None:
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
-def test_a_preempted_run_is_resumed(number: int, status: int, tmp_path: Path) -> None:
+def test_a_run_stopped_by_a_signal_is_resumed(number: int, status: int, tmp_path: Path) -> None:
     with cut_short(number):
         found, said = smoke(tmp_path)
     assert found == status
@@ -85,7 +85,7 @@ def test_a_preempted_run_is_resumed(number: int, status: int, tmp_path: Path) ->
         assert "stopped by SIGTERM" in said
         assert "the run can be resumed after step 3 (--resume)" in said
     found, said = smoke(tmp_path, "--resume")
-    assert (found, said) == (1, "")  # so few steps reach no target
+    assert (found, said) == (1, "")  # too few steps to reach the target
     assert (keys(tmp_path).count("run_start"), keys(tmp_path).count("run_stop")) == (1, 1)
     steps = [
         each["metadata"]["step"] for each in records(tmp_path) if each["key"] == "tracked_stats"
@@ -93,7 +93,7 @@ def test_a_preempted_run_is_resumed(number: int, status: int, tmp_path: Path) ->
     assert steps == [3, 6, 9, 12]
 
 
-def test_without_a_checkpoint_a_stopped_run_is_aborted(tmp_path: Path) -> None:
+def test_a_run_stopped_before_its_first_checkpoint_is_aborted(tmp_path: Path) -> None:
     with cut_short(signal.SIGTERM, step=0):
         assert smoke(tmp_path)[0] == 1
     assert records(tmp_path)[-1]["metadata"]["status"] == "aborted"
@@ -102,7 +102,7 @@ def test_without_a_checkpoint_a_stopped_run_is_aborted(tmp_path: Path) -> None:
     assert "has ended" in said
 
 
-def test_a_fault_of_the_run_ends_it_whatever_checkpoint_is_there(tmp_path: Path) -> None:
+def test_an_error_aborts_a_run_despite_its_checkpoint(tmp_path: Path) -> None:
     with cut_short(torch.OutOfMemoryError("CUDA out of memory")):
         assert smoke(tmp_path)[0] == 1
     assert records(tmp_path)[-1]["metadata"]["status"] == "aborted"
@@ -130,44 +130,46 @@ def test_a_fault_of_the_run_ends_it_whatever_checkpoint_is_there(tmp_path: Path)
         ),
     ],
 )
-def test_another_run_is_not_resumed(more: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_a_run_with_other_settings_is_not_resumed(
+    more: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
     interrupted(tmp_path)
     before = (tmp_path / "logs" / "result_0.txt").read_bytes()
-    status, told = smoke(tmp_path, *more, "--resume")
+    status, reported = smoke(tmp_path, *more, "--resume")
     assert status == 2
-    assert told.count("\n") == 1
-    assert f"belongs to another run: {said}" in told
-    # The run can still be resumed as it is
+    assert reported.count("\n") == 1
+    assert f"belongs to another run: {said}" in reported
+    # The original run can still be resumed
     assert (tmp_path / "logs" / "result_0.txt").read_bytes() == before
     assert smoke(tmp_path, "--resume")[0] == 1
 
 
-def test_many_differences_are_one_line(tmp_path: Path) -> None:
+def test_many_differences_are_reported_in_one_line(tmp_path: Path) -> None:
     interrupted(tmp_path)
     more = [f"{name}=0.5" for name in ("target", "opt_base_learning_rate", "opt_adamw_beta_1")]
     words = [word for each in (*more, "opt_adamw_beta_2=0.5") for word in ("--set", each)]
-    status, told = smoke(tmp_path, *words, "--seed", 9, "--resume")
-    assert (status, told.count("\n")) == (2, 1)
-    assert told.endswith("; and 2 more\n")
+    status, reported = smoke(tmp_path, *words, "--seed", 9, "--resume")
+    assert (status, reported.count("\n")) == (2, 1)
+    assert reported.endswith("; and 2 more\n")
 
 
-def test_loading_processes_and_threads_may_differ(tmp_path: Path) -> None:
+def test_a_resumed_run_can_have_other_workers_and_threads(tmp_path: Path) -> None:
     interrupted(tmp_path)
     assert smoke(tmp_path, "--set", "workers=1", "--threads", 1, "--resume") == (1, "")
 
 
-def test_a_checkpoint_without_its_run_is_refused(tmp_path: Path) -> None:
+def test_an_old_or_damaged_checkpoint_is_an_error(tmp_path: Path) -> None:
     interrupted(tmp_path)
     state = torch.load(tmp_path / "state.pt", weights_only=True)
     del state["run"]
     torch.save(state, tmp_path / "state.pt")
-    status, told = smoke(tmp_path, "--resume")
-    assert (status, told.count("\n")) == (2, 1)
-    assert "was written by an older podium" in told
+    status, reported = smoke(tmp_path, "--resume")
+    assert (status, reported.count("\n")) == (2, 1)
+    assert "was written by an older podium" in reported
     (tmp_path / "state.pt").write_bytes(b"damaged")
-    status, told = smoke(tmp_path, "--resume")
-    assert (status, told.count("\n")) == (2, 1)
-    assert "cannot be read" in told
+    status, reported = smoke(tmp_path, "--resume")
+    assert (status, reported.count("\n")) == (2, 1)
+    assert "cannot be read" in reported
 
 
 # --- real data ---
@@ -181,7 +183,9 @@ def real(folder: Path, *more: object) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("change", ["absent", "longer"])
-def test_a_run_whose_data_are_gone_keeps_its_log(change: str, tmp_path: Path) -> None:
+def test_a_resumed_run_with_missing_or_changed_data_keeps_its_log(
+    change: str, tmp_path: Path
+) -> None:
     (tmp_path / "data").mkdir()
     LITTLE["llama31_8b"].write(tmp_path / "data")
     with cut_short(Interrupted("the node went away"), step=2):
@@ -192,8 +196,8 @@ def test_a_run_whose_data_are_gone_keeps_its_log(change: str, tmp_path: Path) ->
         tokens.unlink()
     else:
         tokens.write_bytes(content * 2)
-    status, told = real(tmp_path, "--resume")
-    assert (status, told.count("\n")) == (2, 1)
+    status, reported = real(tmp_path, "--resume")
+    assert (status, reported.count("\n")) == (2, 1)
     assert log.exists()
     assert "run_stop" not in keys(tmp_path)
     assert keys(tmp_path)[: len(before)] == before
@@ -203,7 +207,7 @@ def test_a_run_whose_data_are_gone_keeps_its_log(change: str, tmp_path: Path) ->
 
 
 @pytest.mark.long
-def test_a_resumed_log_passes(tmp_path: Path) -> None:
+def test_the_log_of_a_resumed_run_has_no_errors(tmp_path: Path) -> None:
     long = ("--set", "train_samples=65536", "--set", "evaluation_interval=768")
     state = ("--checkpoint", tmp_path / "state.pt", "--output", tmp_path / "logs")
     words = ("run", "llama31_8b", "-q", "--device", "cpu", *long, *state)

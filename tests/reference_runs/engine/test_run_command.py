@@ -1,4 +1,4 @@
-"""`podium run` as its users meet it: logs, options, and what goes wrong."""
+"""`podium run` on the command line: logs, options and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHORT = ("--set", "last_step=6", "--set", "evaluation_interval=48", "--set", "tr
 
 
 def podium(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command in this process, where torch is loaded already."""
+    """Run the command in this process, which has imported torch already."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = command(["run", *map(str, arguments)])
@@ -40,7 +40,7 @@ def podium(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def elsewhere(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
+    """Run the command in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "podium", "run", *map(str, arguments)],
         capture_output=True,
@@ -53,30 +53,30 @@ def elsewhere(*arguments: object, **variables: str) -> subprocess.CompletedProce
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """The records of a log."""
+    """Return the records of a log."""
     return [json.loads(line.partition(" ")[2]) for line in path.read_text().splitlines()]
 
 
 def records(path: Path, key: str) -> list[Any]:
-    """The values of a log's records of one key."""
+    """Return the values of a log's records of one key."""
     return [record["value"] for record in lines(path) if record["key"] == key]
 
 
 def without_times(path: Path) -> list[tuple[Any, ...]]:
-    """What a log says, apart from when."""
+    """Return the records of a log without their times."""
     return [(r["event_type"], r["key"], r["value"], r["metadata"]) for r in lines(path)]
 
 
-# --- what it writes ---
+# --- logs ---
 
 
-def test_each_run_gets_a_log_and_a_seed_of_its_own(tmp_path: Path) -> None:
+def test_each_run_has_its_own_log_and_seed(tmp_path: Path) -> None:
     done = podium("llama31_8b", *SHORT, "--runs", 2, "--seed", 5, "--output", tmp_path, "-q")
-    assert done.returncode == 1, done.stderr  # so few steps reach no target
+    assert done.returncode == 1, done.stderr  # too few steps to reach the target
     assert [records(tmp_path / f"result_{n}.txt", "seed") for n in (0, 1)] == [[5], [6]]
 
 
-def test_a_folder_of_logs_is_gone_on_with_and_never_written_over(tmp_path: Path) -> None:
+def test_a_second_run_adds_a_log_and_does_not_overwrite_the_first(tmp_path: Path) -> None:
     podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
     before = (tmp_path / "result_0.txt").read_bytes()
     podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
@@ -84,7 +84,7 @@ def test_a_folder_of_logs_is_gone_on_with_and_never_written_over(tmp_path: Path)
     assert records(tmp_path / "result_1.txt", "seed") == [2]
 
 
-def test_the_same_seed_gives_the_same_log_apart_from_times(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_log_except_for_times(tmp_path: Path) -> None:
     for name in ("one", "two"):
         podium("llama31_8b", *SHORT, "--output", tmp_path / name, "-q")
     one, two = (without_times(tmp_path / name / "result_0.txt") for name in ("one", "two"))
@@ -92,7 +92,7 @@ def test_the_same_seed_gives_the_same_log_apart_from_times(tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_two_ranks_give_the_loss_of_one(tmp_path: Path) -> None:
+def test_two_ranks_have_the_loss_of_one_rank(tmp_path: Path) -> None:
     podium("llama31_8b", *SHORT, "--output", tmp_path / "one", "-q")
     done = elsewhere("llama31_8b", *SHORT, "--output", tmp_path / "two", "-q", "--processes", 2)
     assert "Traceback" not in done.stderr
@@ -101,7 +101,7 @@ def test_two_ranks_give_the_loss_of_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_several_runs_of_several_ranks_keep_their_seeds_together(tmp_path: Path) -> None:
+def test_ranks_share_the_seed_of_each_of_several_runs(tmp_path: Path) -> None:
     for name, ranks in (("one", 1), ("two", 2)):
         words = ("--output", tmp_path / name, "-q", "--runs", 3, "--processes", ranks)
         assert "Traceback" not in elsewhere("llama31_8b", *SHORT, *words).stderr
@@ -116,7 +116,7 @@ def test_several_runs_of_several_ranks_keep_their_seeds_together(tmp_path: Path)
 
 
 @pytest.mark.long
-def test_sharded_state_and_accumulation_give_the_loss_of_one_step(tmp_path: Path) -> None:
+def test_sharded_state_and_gradient_accumulation_do_not_change_the_loss(tmp_path: Path) -> None:
     podium("llama31_8b", *SHORT, "--output", tmp_path / "one", "-q")
     extra = ("--shard", "--processes", 2, "--set", "gradient_accumulation_steps=2")
     done = elsewhere("llama31_8b", *SHORT, "--output", tmp_path / "two", "-q", *extra)
@@ -134,7 +134,9 @@ def test_half_precision_trains_and_is_disclosed(precision: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("round_name", "token"), [("0.5", ":::MLPv0.5.0 "), ("0.6", ":::MLL ")])
-def test_older_rounds_get_their_line_format(round_name: str, token: str, tmp_path: Path) -> None:
+def test_a_run_of_an_older_round_has_its_line_format(
+    round_name: str, token: str, tmp_path: Path
+) -> None:
     from podium.logging_spec import read_log
 
     podium("llama31_8b", *SHORT, "--round", round_name, "--output", tmp_path, "-q")
@@ -143,7 +145,7 @@ def test_older_rounds_get_their_line_format(round_name: str, token: str, tmp_pat
     assert not read_log(path).faults
 
 
-def test_a_log_says_that_it_is_no_result(tmp_path: Path) -> None:
+def test_a_log_states_that_it_is_not_an_mlperf_result(tmp_path: Path) -> None:
     podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
     path = tmp_path / "result_0.txt"
     assert records(path, "submission_status") == ["research"]
@@ -151,7 +153,7 @@ def test_a_log_says_that_it_is_no_result(tmp_path: Path) -> None:
     assert any("no MLPerf result" in note for note in records(path, "podium_note"))
 
 
-def test_a_trace_comes_with_tables(tmp_path: Path) -> None:
+def test_a_trace_is_written_and_its_tables_are_printed(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     few = ("--set", "last_step=12", "--set", "evaluation_interval=192", "--trace", trace)
     done = podium("llama31_8b", *SHORT[4:], *few, "--output", tmp_path / "logs", "-q")
@@ -161,7 +163,7 @@ def test_a_trace_comes_with_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_from_its_checkpoint(tmp_path: Path) -> None:
     log, state = tmp_path / "logs" / "result_0.txt", tmp_path / "state.pt"
     options = ("--set", "evaluation_interval=48", "--set", "last_step=40", "--checkpoint", state)
     words = [sys.executable, "-m", "podium", "run", "llama31_8b", "-q", "--set"]
@@ -191,12 +193,12 @@ def _wait_for(path: Path) -> None:
     raise TimeoutError(path)
 
 
-def test_a_run_ends_with_its_last_evaluation_and_says_so(tmp_path: Path) -> None:
+def test_a_run_ends_at_the_last_evaluation_before_last_step(tmp_path: Path) -> None:
     done = podium("llama31_8b", *SHORT[2:], "--set", "last_step=5", "--output", tmp_path, "-q")
     assert "aborted at step 3 " in done.stdout, done.stderr
 
 
-# --- what goes wrong ---
+# --- lists and errors ---
 
 
 def test_every_benchmark_is_listed() -> None:
@@ -212,12 +214,12 @@ def test_every_benchmark_of_every_round_has_a_trainer() -> None:
     of_trainers: dict[tuple[str, str], set[str]] = {}
     for benchmark in map(find, names()):
         config = benchmark.reference()
-        for each in (*benchmark.rounds, "0.5", "0.6"):  # any trainer writes those two forms
+        for each in (*benchmark.rounds, "0.5", "0.6"):  # any trainer can write these two formats
             of_trainers.setdefault((benchmark.usage, each), set()).add(config.benchmark_in(each))
     lacking: set[str] = set()
     for usage in USAGES:
         for each, rules in rounds_of(usage).items():
-            # The official checker keeps rules of benchmarks that have left
+            # The official checker keeps the rules of retired benchmarks
             ran = set(rules.benchmarks) - set(rules.retired_with_rules)
             lacking |= ran - of_trainers.get((usage, each), set())
     assert not lacking
@@ -257,7 +259,9 @@ REAL = ("--scale", "reference")
         (("llama31_8b", "--resume"), "--resume: log "),
     ],
 )
-def test_bad_arguments_get_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_a_bad_argument_is_an_error_of_one_line(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
     done = podium(*arguments, "--output", tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
@@ -265,7 +269,7 @@ def test_bad_arguments_get_one_line(arguments: tuple[str, ...], said: str, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_trainer_without_a_method_is_named(
+def test_a_trainer_that_lacks_methods_is_reported_with_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from podium.reference_runs.benchmarks.sentiment import train
@@ -284,14 +288,14 @@ def test_a_trainer_without_a_method_is_named(
     )
 
 
-def test_an_absent_accelerator_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_cuda_device_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     done = podium("llama31_8b", "--device", "cuda", "--output", tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "no CUDA device is visible" in done.stderr
 
 
-def test_too_little_memory_names_the_options_that_help(
+def test_an_out_of_memory_error_names_the_options_that_reduce_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def exhausted(*_: object) -> None:
@@ -313,7 +317,7 @@ def test_too_little_memory_names_the_options_that_help(
     ("part", "said"),
     [("step", "the training loss is nan at step 1: "), ("evaluate", "log perplexity is nan at")],
 )
-def test_a_number_that_is_not_finite_aborts_the_run(
+def test_a_nan_loss_or_quality_aborts_the_run(
     part: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nan = torch.tensor(torch.nan) if part == "step" else math.nan
@@ -333,7 +337,7 @@ def test_a_number_that_is_not_finite_aborts_the_run(
         (Setting(precision="bf16"), (), ["--shard"]),
     ],
 )
-def test_advice_on_memory_is_what_the_run_can_take(
+def test_memory_advice_names_only_options_that_the_run_supports(
     setting: Setting, axes: tuple[str, ...], advice: list[str]
 ) -> None:
     from podium.reference_runs.engine.machine.plain_errors import less_memory
@@ -351,7 +355,7 @@ def test_advice_on_memory_is_what_the_run_can_take(
         (torch.distributed.DistBackendError("NCCL error: unhandled"), "cannot communicate"),
     ],
 )
-def test_a_failure_between_ranks_is_one_line(
+def test_a_communication_failure_is_an_error_of_one_line(
     error: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -365,7 +369,7 @@ def test_a_failure_between_ranks_is_one_line(
     assert said in done.stderr
 
 
-def test_ranks_of_a_node_do_not_share_a_device(
+def test_one_device_for_several_ranks_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
@@ -376,7 +380,7 @@ def test_ranks_of_a_node_do_not_share_a_device(
 
 
 @pytest.mark.long
-def test_a_run_on_a_mesh_is_quiet(tmp_path: Path) -> None:
+def test_a_run_on_a_mesh_prints_nothing_to_stderr(tmp_path: Path) -> None:
     done = elsewhere("llama31_8b", *SHORT, "--output", tmp_path, "-q", "--mesh", "tp=2")
     assert done.stderr == ""
 
@@ -396,7 +400,7 @@ def test_one_rank_of_a_node_drops_cached_files(
         assert len(opened) == count
 
 
-def test_missing_data_files_leave_no_log(tmp_path: Path) -> None:
+def test_a_missing_data_file_is_an_error_and_leaves_no_log(tmp_path: Path) -> None:
     data, logs = tmp_path / "data", tmp_path / "logs"
     data.mkdir()
     done = podium("llama31_8b", "--scale", "reference", "--data", data, "--output", logs)
@@ -405,7 +409,7 @@ def test_missing_data_files_leave_no_log(tmp_path: Path) -> None:
     assert list(logs.iterdir()) == []
 
 
-def test_without_torch_it_says_which_extra_and_still_declares(tmp_path: Path) -> None:
+def test_a_missing_torch_is_reported_and_a_dry_log_works_without_it(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('No module named torch')")
     hidden = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}"}
     done = elsewhere("llama31_8b", "--output", tmp_path / "logs", **hidden)
@@ -415,7 +419,7 @@ def test_without_torch_it_says_which_extra_and_still_declares(tmp_path: Path) ->
 
 
 @pytest.mark.long
-def test_a_stopped_run_says_aborted(tmp_path: Path) -> None:
+def test_a_run_stopped_by_sigterm_is_logged_as_aborted(tmp_path: Path) -> None:
     log = tmp_path / "result_0.txt"
     words = [sys.executable, "-m", "podium", "run", "llama31_8b", "--output", str(tmp_path)]
     child = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True)
@@ -429,7 +433,7 @@ def test_a_stopped_run_says_aborted(tmp_path: Path) -> None:
 
 
 class Dropped:
-    """What ends the run in a destructor, whose exceptions Python drops."""
+    """An object that sends SIGTERM in its destructor, whose exceptions Python ignores."""
 
     def __del__(self) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -437,12 +441,12 @@ class Dropped:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_run_that_is_stopped_in_a_destructor_says_aborted(tmp_path: Path) -> None:
-    log, told = tmp_path / "result_0.txt", []
+def test_a_run_stopped_in_a_destructor_is_logged_as_aborted(tmp_path: Path) -> None:
+    log, reported = tmp_path / "result_0.txt", []
 
     def watch(_progress: object) -> None:
-        if not told:
-            told.append(True)
+        if not reported:
+            reported.append(True)
             Dropped()
 
     request = run_request("ncf", Setting(seed=1, device="cpu", cache=tmp_path), {}, (None, None))
@@ -451,10 +455,10 @@ def test_a_run_that_is_stopped_in_a_destructor_says_aborted(tmp_path: Path) -> N
     assert lines(log)[-1]["metadata"]["status"] == "aborted"
 
 
-def test_a_signal_while_the_log_is_ended_does_not_stop_that(
+def test_a_signal_does_not_interrupt_the_writing_of_run_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when another rank's death ends a run, and torchrun's SIGTERM comes upon that."""
+    """When another rank dies, torchrun's SIGTERM can arrive while the log is being closed."""
     log, write = tmp_path / "result_0.txt", os.write
 
     def interrupted(file: int, data: bytes) -> int:
@@ -474,7 +478,7 @@ def test_a_signal_while_the_log_is_ended_does_not_stop_that(
 
 
 @pytest.mark.long
-def test_when_a_rank_dies_the_log_says_aborted(tmp_path: Path) -> None:
+def test_a_run_with_a_killed_rank_is_logged_as_aborted(tmp_path: Path) -> None:
     log = tmp_path / "result_0.txt"
     words = [sys.executable, "-m", "podium", "run", "llama31_8b", "-q", "--processes", "2"]
     child = subprocess.Popen(
@@ -490,7 +494,7 @@ def test_when_a_rank_dies_the_log_says_aborted(tmp_path: Path) -> None:
 
 
 def _rank(parent: int, number: str) -> int:
-    """The process of a rank, found by its environment among the parent's children."""
+    """Return the process ID of a rank, found by the environment of the parent's children."""
     for path in Path("/proc").glob("[0-9]*"):
         try:
             status = (path / "stat").read_text().rpartition(")")[2].split()
@@ -503,7 +507,7 @@ def _rank(parent: int, number: str) -> int:
 
 
 @pytest.mark.long
-def test_a_taken_port_is_named(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     import socket
 
     with socket.socket() as taken:

@@ -1,4 +1,4 @@
-"""Staging: several ranks of a node copy a folder together, each its share."""
+"""Staging: the ranks of a node copy a folder together."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from podium.reference_runs.engine import staging  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 
 PATIENCE = 300
-"""Seconds after which a rank that waits for a failed one ends."""
+"""Seconds that a rank waits for a failed rank."""
 
 
 class Together(Ranks):
-    """Ranks of one node that are threads of one process."""
+    """A rank of a node that is a thread of this process."""
 
     shelf: ClassVar[dict[int, Any]] = {}
     meeting: ClassVar = threading.Barrier(2)
@@ -29,12 +29,12 @@ class Together(Ranks):
         self.shelf[self.rank] = mine
         self.meeting.wait(PATIENCE)
         everyone = [self.shelf[rank] for rank in range(self.world)]
-        # The next gathering of a fast rank must not replace what a slow one has not read
+        # A fast rank must not overwrite a value that a slow rank has not read yet
         self.meeting.wait(PATIENCE)
         return everyone
 
 
-def test_ranks_of_a_node_share_one_folder_and_the_copying(
+def test_ranks_of_a_node_stage_all_files_into_one_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(5):
@@ -61,7 +61,7 @@ def test_ranks_of_a_node_share_one_folder_and_the_copying(
     assert all((found[0].path / p).read_bytes() == (tmp_path / p).read_bytes() for p in near)
 
 
-def test_the_nodes_folder_goes_when_its_maker_lets_go(tmp_path: Path) -> None:
+def test_the_staged_folder_is_deleted_with_its_object(tmp_path: Path) -> None:
     (tmp_path / "one.npy").write_bytes(b"1")
     with Logger(io.StringIO(), rank=0) as log:
         near = staging.stage(log, tmp_path, Ranks(torch.device("cpu")))

@@ -1,4 +1,4 @@
-"""What two ranks compute in double precision is what one computes, for every benchmark."""
+"""Two ranks have the losses of one rank in double precision, for every benchmark."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ pytestmark = pytest.mark.long
 
 STEPS = 20
 PARTS = 6
-"""Processes start once for the benchmarks of a part."""
+"""Groups of benchmarks; the processes start once per group."""
 
 BASED = {
     *("bert", "deepseekv3_671b", "gpt3", "llama2_70b_lora", "llama31_405b", "qwen35_397b_grpo")
 }
-"""Benchmarks whose smoke runs begin with a base that is trained."""
+"""Benchmarks whose smoke runs start from a trained base."""
 
 APART = {"rnnt": 1e-4}
-"""Where more than rounding differs: of an odd number of frames RNN-T stacks the last one with what
-the encoder makes of padding, which depends on the longest utterance of a rank's batch."""
+"""Tolerances where more than rounding differs: RNN-T stacks the last of an odd number of frames
+with encoded padding, which depends on the longest utterance in the batch of a rank."""
 
 
 def doubled(batch: Any) -> Any:
-    """A batch whose numbers have double precision."""
+    """Return a batch with its numbers in double precision."""
     if isinstance(batch, torch.Tensor):
         return batch.double() if batch.is_floating_point() else batch
     if hasattr(batch, "_map"):
@@ -48,7 +48,7 @@ def doubled(batch: Any) -> Any:
 
 
 def losses(name: str, ranks: Ranks, cache: Path) -> list[float]:
-    """The loss of each step, all of it computed in double precision."""
+    """Return the loss of each step, computed in double precision."""
     setting = Setting(device="cpu", usage=find(name).usage, cache=cache)
     with opened(name, setting, ranks) as stepper:
         of_batch = stepper.task.loss
@@ -60,10 +60,10 @@ def losses(name: str, ranks: Ranks, cache: Path) -> list[float]:
 
 
 def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
-    """One of two ranks, or the process that is alone; leaves its losses in the folder."""
+    """Run one of two ranks, or the single process, and write its losses to the folder."""
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    # Losses are computed in single precision, if not in half: here that is double
+    # Losses are computed with .float(): make that double precision
     torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
     ranks = Ranks(torch.device("cpu"))
     if number < 2:
@@ -77,9 +77,9 @@ def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
 
 
 def differences(folder: Path, *chosen: str) -> dict[str, float]:
-    """By benchmark, how far a loss of two ranks is from that of one, relatively."""
+    """Return the largest relative difference of the losses of two ranks and one, by benchmark."""
     for name in BASED & {*chosen}:
-        # Once for all: three processes would each train the base
+        # Train the base once: otherwise each of the three processes would train it
         setting = Setting(cache=folder / "cache")
         task_of(name)(find(name).smoke(), setting, Ranks(torch.device("cpu"))).build()
     mp.spawn(as_process, (folder, chosen), nprocs=3)
@@ -91,9 +91,9 @@ def differences(folder: Path, *chosen: str) -> dict[str, float]:
         )
         assert np.array_equal(first, second)
         assert len(alone) == STEPS
-        # The steps have moved the weights: a loss that stays the same would agree, too
+        # The loss must change in training: an untrained model would agree as well
         assert np.ptp(alone) > 1e-6
-        # A policy's loss is 0 but for rounding where all answers have one length
+        # The loss of a policy is 0 up to rounding if all answers have the same length
         size = np.maximum(np.abs(alone), 1e-6)
         found[name] = float(np.max(np.abs(first - alone) / size))
     return found
@@ -101,7 +101,7 @@ def differences(folder: Path, *chosen: str) -> dict[str, float]:
 
 @pytest.mark.daily(PARTS)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_two_ranks_have_the_losses_of_one_over_twenty_steps(part: int, tmp_path: Path) -> None:
+def test_two_ranks_have_the_losses_of_one_rank_over_twenty_steps(part: int, tmp_path: Path) -> None:
     found = differences(tmp_path, *names()[part::PARTS])
     limits = {name: APART.get(name, 1e-9) for name in found}
     assert {name: far for name, far in found.items() if not far < limits[name]} == {}

@@ -1,4 +1,4 @@
-"""`podium kernels` as its users meet it: measuring, going on, exporting, comparing, bad input."""
+"""`podium kernels` on the command line: run, resume, export, compare and bad input."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def podium(*words: object) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run within a budget."""
+    """The output folder of a run with a time budget."""
     folder = tmp_path_factory.mktemp("kernels") / "out"
     status, out, err = podium("kernels", "run", *BRIEF, "--output", folder)
     assert (status, err) == (0, "")
@@ -69,12 +69,12 @@ def test_an_all_reduce_over_a_mesh_is_measured(tmp_path: Path) -> None:
         (("--mesh", "2x4", "--ranks", 6), "--mesh 2x4 has 8 ranks; --ranks is 6"),
     ],
 )
-def test_a_mesh_that_cannot_be_is_refused(words: tuple[object, ...], said: str) -> None:
+def test_an_invalid_mesh_is_an_error(words: tuple[object, ...], said: str) -> None:
     status, out, err = podium("kernels", "run", "--kind", "all_reduce", *words)
     assert (status, out, err) == (2, "", f"podium: {said}\n")
 
 
-def test_files_say_the_same(folder: Path) -> None:
+def test_the_output_files_agree(folder: Path) -> None:
     made = load(folder)
     assert (made["complete"], made["clock"], len(made["kernels"])) == (True, "processor", 13)
     done = [each for each in made["kernels"] if each["status"] == "measured"]
@@ -94,7 +94,7 @@ def test_files_say_the_same(folder: Path) -> None:
     assert lines[1].split() == [str(m), str(n), str(k), "n", "n", "fp32", micro]
 
 
-def test_a_run_that_is_cut_short_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "KEEP_S", 0)
     whole, left = session.Bench.measured, [2]
 
@@ -118,19 +118,19 @@ def test_a_run_that_is_cut_short_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert after["kernels"][:2] == before
 
 
-def test_a_run_goes_on_under_its_own_conditions_only(folder: Path) -> None:
+def test_a_run_is_not_resumed_with_another_number_of_ranks(folder: Path) -> None:
     words = ("kernels", "run", *BRIEF, "--output", folder, "--resume", "--ranks", 3)
     status, _, err = podium(*words)
     assert (status, err) == (2, f"podium: --resume: ranks was 2 in {folder}, now 3\n")
 
 
-# --- a trainer's own ---
+# --- kernels of a trainer ---
 
 
 def flop_of_step(
     name: str, listed: str = "fp32", **settings: str
 ) -> tuple[float, float, dict[str, float]]:
-    """A smoke step's FLOP by its exported list and by torch, and those of the list by kind.
+    """The FLOP of a smoke step by its exported list and by torch, and those of the list by kind.
 
     `listed` is the precision of the list; torch counts in single precision.
     """
@@ -146,7 +146,7 @@ def flop_of_step(
         for each in recording.items:
             flop = each.count * each.problem.flop
             kinds[each.problem.kind] = kinds.get(each.problem.kind, 0) + flop
-    # torch's counter has formulas for attention, but not under the name that a processor's has
+    # torch's counter has formulas for attention, but not for the CPU operator
     own = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
     formulas = {
@@ -168,7 +168,7 @@ def test_the_list_of_a_decoder_has_the_flop_of_its_step() -> None:
     assert kinds["gemm"] > kinds["attention"] > 0
 
 
-def test_grouped_products_have_the_flop_of_the_products_they_stand_for() -> None:
+def test_grouped_products_have_the_flop_of_separate_products() -> None:
     few = {"max_sequence_length": "128", "window": "32", "layers": "1"}
     listed, counted, _ = flop_of_step("gpt_oss_20b", "bf16", **few)
     assert listed == pytest.approx(counted, rel=0.01)
@@ -181,7 +181,7 @@ def test_the_list_of_a_trainer_has_the_flop_of_its_step(name: str) -> None:
     assert listed == pytest.approx(counted, rel=0.01)
 
 
-def test_a_step_without_numbers_has_the_kernels_of_a_real_one() -> None:
+def test_a_fake_step_has_the_kernels_of_a_real_step() -> None:
     request = run_request("llama31_8b", Setting(device="cpu"), {})
     fake = Recorder(None)
     with fake_step(request) as (stepper, micro), fake.recording():
@@ -193,7 +193,7 @@ def test_a_step_without_numbers_has_the_kernels_of_a_real_one() -> None:
     assert found == {each: count for each, count in real.items() if each.kind in heavy}
 
 
-def test_a_list_is_exported_and_nothing_measured() -> None:
+def test_a_list_is_exported_without_measuring() -> None:
     status, out, err = podium(
         *("kernels", "from", "llama31_8b", "--export", "--format", "json", "--device", "cpu")
     )
@@ -212,15 +212,15 @@ def test_a_list_is_exported_and_nothing_measured() -> None:
 
 
 @pytest.mark.long
-def test_a_full_model_is_recorded_without_its_numbers() -> None:
+def test_the_list_of_a_full_size_model_has_the_expected_flop() -> None:
     status, out, _ = podium(
         *("kernels", "from", "llama31_8b", "--scale", "reference", "--export", "--format", "csv"),
         *("--set", "global_batch_size=1", "--set", "gradient_accumulation_steps=1"),
     )
     assert status == 0
     rows = [*csv.DictReader(io.StringIO(out))]
-    # 6 FLOP for each parameter of a product and each of 8192 tokens; feed-forward layers, 176e6 of
-    # them in each of 32 blocks, are computed again for their gradients
+    # 6 FLOP for each parameter of a product and each of 8192 tokens; the backward pass recomputes
+    # the feed-forward layers, which have 176e6 parameters in each of 32 blocks
     flop = sum(float(row["count"]) * float(row["flop"]) for row in rows if row["kind"] == "gemm")
     assert flop == pytest.approx((6 * 7.504e9 + 2 * 32 * 176.2e6) * 8192, rel=0.01)
 
@@ -232,14 +232,14 @@ def test_kernels_explain_most_of_a_step(name: str) -> None:
     with recorded(request, 2) as recording:
         assert recording.step is not None
         share = sum(recording.in_step_ms.values()) / recording.step.ms
-    # Calls from Python take a little more than those of a step: it may exceed the whole
+    # A call from Python takes slightly longer than in a step: the share can exceed 1
     assert 0.8 <= share <= 1.25
 
 
 # --- comparing ---
 
 
-def test_sheets_are_compared_with_what_is_known_of_them(tmp_path: Path) -> None:
+def test_two_sheets_are_compared_and_their_notes_are_printed(tmp_path: Path) -> None:
     status, out, err = podium("kernels", "compare", "NV_V100", "NV_V100:mixed_fp16")
     assert (status, err) == (0, "")
     assert "112.3" in out  # the fastest product of the sheet, in TFLOP/s
@@ -259,7 +259,7 @@ def test_a_run_is_compared_with_a_sheet(folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_comparison_is_drawn(tmp_path: Path) -> None:
+def test_a_comparison_is_drawn_as_a_chart(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     chart = tmp_path / "chart.svg"
     assert podium("kernels", "compare", "NV_T4", "NV_V100", "--chart", chart)[0] == 0
@@ -298,21 +298,21 @@ def test_the_sheets_are_listed() -> None:
         (["compare", "NV_V10"], "neither a file nor a public sheet is named NV_V10"),
     ],
 )
-def test_bad_input_is_said_in_one_line(words: list[str], said: str) -> None:
+def test_bad_input_is_an_error_of_one_line(words: list[str], said: str) -> None:
     status, out, err = podium("kernels", *words)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"kernels": 3}', "[" * 10000])
-def test_a_file_that_holds_no_kernels_is_named(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_kernels_file_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "kernels.json").write_text(text)
     status, out, err = podium("kernels", "compare", tmp_path)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "kernels.json is not a kernels file" in err
 
 
-def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("")
     status, _, err = podium("kernels", "run", *BRIEF, "--output", tmp_path)
     assert (status, err.count("\n")) == (2, 1)

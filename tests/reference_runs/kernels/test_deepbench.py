@@ -1,4 +1,4 @@
-"""DeepBench's lists and public sheets: formulas against every published rate, slips, totals."""
+"""The lists and public sheets of DeepBench: formulas, known errors and totals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHEETS = {name: each for name, each in plain("sheets.json").items() if ":" in na
 FOLDER = FACTS / "deepbench"
 
 
-def test_the_lists_are_whole() -> None:
+def test_the_lists_are_complete() -> None:
     assert [len(rows("gemm", name)) for name in LISTS] == [160, 75, 13]
     assert [len(rows("convolution", name)) for name in LISTS] == [94, 107, 16]
     assert [len(rows("recurrent", name)) for name in LISTS] == [53, 69, 3]
@@ -40,7 +40,7 @@ def test_the_lists_are_whole() -> None:
     assert [cells.count(cell) for cell in ("vanilla", "lstm", "gru")] == [12, 22, 19]
 
 
-def test_training_has_every_direction_and_no_problem_twice() -> None:
+def test_the_training_list_has_every_direction_and_no_duplicates() -> None:
     problems = listed("training", 2)
     assert len(problems) == len(set(problems)) == 160 + 3 * 90 + 2 * 53 + 7
     assert {part_of(each) for each in listed("server", 2)} == {
@@ -48,7 +48,7 @@ def test_training_has_every_direction_and_no_problem_twice() -> None:
     }
 
 
-# --- each formula against each published rate ---
+# --- formulas against published rates ---
 
 
 def gemm_rates(found: dict[str, Any]) -> Iterator[tuple[float, float]]:
@@ -60,7 +60,7 @@ def gemm_rates(found: dict[str, Any]) -> Iterator[tuple[float, float]]:
 def convolution_rates(found: dict[str, Any]) -> Iterator[tuple[float, float]]:
     for at, (ms, rate) in enumerate(zip(found["forward_ms"], found["tflops"], strict=True)):
         problem = Convolution(*rows("convolution", "training")[at])
-        # Some sheets divide before they add one: their outputs are not whole
+        # Some sheets divide without rounding down: their output sizes are not integers
         p, q = found.get("p_q", {}).get(str(at), (problem.p, problem.q))
         yield problem.flop_of_output(p, q) / ms / 1e9, rate
 
@@ -68,7 +68,7 @@ def convolution_rates(found: dict[str, Any]) -> Iterator[tuple[float, float]]:
 def recurrent_rates(found: dict[str, Any]) -> Iterator[tuple[float, float]]:
     for at, (ms, rate) in enumerate(zip(found["forward_ms"], found["tflops"], strict=True)):
         problem = Recurrent(*rows("recurrent", "training")[at])
-        # The sheets add a bias to a vanilla cell, and to no other
+        # The sheets count a bias only for vanilla cells
         bias = problem.hidden * problem.batch * problem.timesteps
         more = bias if problem.cell == "vanilla" else 0
         yield (problem.flop + more) / ms / 1e9, rate
@@ -88,7 +88,7 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("kind", FORMULAS)
-def test_each_rate_of_the_sheets_follows_from_its_time(kind: str) -> None:
+def test_every_published_rate_follows_from_its_time(kind: str) -> None:
     rates, count = FORMULAS[kind]
     pairs = [pair for each in SHEETS.values() if kind in each for pair in rates(each[kind])]
     assert len(pairs) == count
@@ -103,23 +103,23 @@ def test_all_published_rows_are_checked() -> None:
 # --- the sheets as references ---
 
 
-def test_there_are_eleven_devices() -> None:
+def test_the_sheets_cover_eleven_devices() -> None:
     assert len({name.partition(":")[0] for name in names()}) == 11
     assert set(plain("sheets.json")["devices"]) == {name.partition(":")[0] for name in names()}
 
 
-def test_a_slip_is_the_list_s_problem_and_is_said() -> None:
+def test_a_known_error_of_a_sheet_is_corrected_and_noted() -> None:
     problems = set(listed("training", 2))
     for name in names():
         found = sheet(name)
         strange = {each for each in found.ms if isinstance(each, Gemm)} - problems
-        # Three products of the oldest sheet have other sides, which nothing calls a slip
+        # Three products of the oldest sheet have other dimensions, which are not known errors
         assert len(strange) == (3 if name == "NV_TitanX:fp32" else 0)
         slipped = not name.startswith("AMD")
         assert any("K is 1530 in 8 rows" in note for note in found.notes) is slipped
 
 
-def test_a_sheet_s_rate_is_that_of_whole_outputs() -> None:
+def test_a_rate_is_computed_from_integer_output_sizes() -> None:
     first = rows("convolution", "training")[0]
     problem = Convolution(*first)
     assert (problem.p, problem.q) == (79, 341)
@@ -132,12 +132,12 @@ def test_a_sheet_s_rate_is_that_of_whole_outputs() -> None:
     assert row["tflops"] == pytest.approx(problem.flop / 0.208 / 1e9)
 
 
-def test_an_unknown_sheet_is_answered_by_the_nearest() -> None:
+def test_an_unknown_sheet_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(RunFault, match="did you mean NV_V100:fp32"):
         sheet("NV_V10")
 
 
-def test_what_all_have_is_compared() -> None:
+def test_speeds_are_compared_over_common_problems() -> None:
     a, b, c = Gemm(1000, 1000, 1000), Gemm(10, 10, 10), Gemm(20, 20, 20)
     one = DeviceTimes(name="one", precision="fp32", ms={a: 1.0, b: 4.0})
     two = DeviceTimes(name="two", precision="fp32", ms={a: 2.0, b: 1.0, c: 1.0})
@@ -151,7 +151,7 @@ def test_what_all_have_is_compared() -> None:
 
 
 @pytest.mark.facts
-def test_totals_are_those_of_the_published_sheets() -> None:
+def test_totals_match_the_published_sheets() -> None:
     with (FOLDER / "results" / "totals.csv").open(newline="") as stream:
         totals = [*csv.DictReader(stream)]
     assert len(totals) == len(SHEETS)
@@ -168,7 +168,7 @@ def test_totals_are_those_of_the_published_sheets() -> None:
 
 
 @pytest.mark.facts
-def test_problems_are_those_of_the_published_lists() -> None:
+def test_problems_match_the_published_lists() -> None:
     with (FOLDER / "gemm.training_set.csv").open(newline="") as stream:
         read = [
             [*map(int, row[:3]), *(int(each == "True") for each in row[3:])]

@@ -1,4 +1,4 @@
-"""Measuring kernels: intervals, orders, memory, what is skipped, ranks, recordings."""
+"""Measuring kernels: intervals, order, memory, skipped kernels, ranks and recordings."""
 
 from __future__ import annotations
 
@@ -80,29 +80,29 @@ def test_every_kind_is_measured(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("problem", SMALL[:5], ids=lambda each: each.label)
-def test_the_flop_of_a_problem_are_those_that_its_call_has(problem: Any) -> None:
+def test_the_flop_of_a_problem_match_those_of_its_call(problem: Any) -> None:
     call = prepared(problem, TensorPlace(CPU, torch.float32)).call
     with FlopCounterMode(display=False) as counter:
         call()
     assert counter.get_total_flops() == problem.flop
 
 
-def test_a_recurrent_layer_has_the_product_of_its_state_and_little_more() -> None:
+def test_the_flop_of_a_recurrent_problem_are_those_of_the_state_product() -> None:
     layer, problem = nn.RNN(1, 64, nonlinearity="relu"), Recurrent("vanilla", 64, 8, 10)
     with FlopCounterMode(display=False) as counter:
         layer(torch.randn(10, 8, 1))
     assert 1 <= counter.get_total_flops() / problem.flop < 1 + 2 / 64
 
 
-def test_the_interval_of_a_median_is_that_of_order_statistics() -> None:
-    # Of 100 samples the 40th and the 60th or so hold the median in 95 % of cases
+def test_the_interval_of_a_median_is_from_order_statistics() -> None:
+    # The median is between about the 40th and the 60th of 100 samples in 95 % of cases
     assert median_interval([*map(float, range(100))]) == (40, 59)
     assert median_interval([3.0]) == (3.0, 3.0)
     found = timing([0.001, 0.002, 0.003], first=0.1, cold=None)
     assert (found.median_ms, found.first_ms, found.cold_ms) == (2, 100, None)
 
 
-def test_the_beginning_of_an_order_is_spread_over_kinds_and_sizes() -> None:
+def test_the_first_problems_are_spread_over_kinds_and_sizes() -> None:
     problems = [*(Gemm(n, n, n) for n in range(1, 16)), *(SMALL[-1:])]
     order = spread(problems)
     assert sorted(order) == [*range(16)]
@@ -111,21 +111,21 @@ def test_the_beginning_of_an_order_is_spread_over_kinds_and_sizes() -> None:
     assert [problems[at].m for at in order[2:4]] == [4, 12]  # type: ignore[union-attr]
 
 
-def test_a_budget_that_is_gone_skips_and_says_so(bench: Bench) -> None:
+def test_an_exhausted_budget_skips_kernels_with_a_note(bench: Bench) -> None:
     items = [Item(each) for each in SMALL]
     run = measure(items, bench, budget_s=1e-9)
     assert {(each.status, each.reason) for each in run.kernels} == {("skipped", NO_TIME)}
     assert run.notes == (f"budget 1e-09 s: 0 of {len(items)} kernels, spread over kinds and sizes",)
 
 
-def test_what_is_known_is_not_measured_again(bench: Bench) -> None:
+def test_a_known_kernel_is_not_measured_again(bench: Bench) -> None:
     first = measure([Item(SMALL[0])], bench).kernels[0]
     marked = replace(first, tflops=-1.0)
     run = measure([Item(each) for each in SMALL[:2]], bench, known={SMALL[0]: marked})
     assert [(each.tflops or 0) > 0 for each in run.kernels] == [False, True]
 
 
-def test_what_does_not_fit_is_skipped_before_it_is_made(
+def test_a_kernel_too_large_for_memory_is_skipped_before_allocation(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "_of_machine", lambda: 1e6)
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_skipped_before_it_is_made(
         (RuntimeError("an illegal memory access"), "failed"),
     ],
 )
-def test_what_is_not_supported_is_skipped_and_what_breaks_has_failed(
+def test_unsupported_kernels_are_skipped_and_other_errors_are_failures(
     bench: Bench, error: Exception, status: str
 ) -> None:
     def fail(_: TensorPlace) -> Any:
@@ -154,21 +154,21 @@ def test_what_is_not_supported_is_skipped_and_what_breaks_has_failed(
     assert (found.status, found.reason) == (status, str(error))
 
 
-def test_one_rank_sums_with_nobody(bench: Bench) -> None:
+def test_an_all_reduce_of_one_rank_is_skipped(bench: Bench) -> None:
     alone = Bench(replace(bench.conditions, ranks=1), budget_s=0.5)
     found = alone.measured(Item(AllReduce(100, 1)))
     assert (found.status, found.reason) == ("skipped", "an all-reduce requires --ranks 2 or more")
 
 
 @pytest.mark.long
-def test_ranks_are_processes_and_one_that_ends_is_missed() -> None:
+def test_a_killed_rank_is_an_error_and_is_replaced() -> None:
     group = RankGroup(2, CPU, 1.0)
     try:
         assert group.timing(1000).median_ms > 0
         group._processes[1].kill()
         with pytest.raises(RanksLost):
             group.timing(1000)
-        # New ones take their place
+        # New processes replace the ranks
         assert group.timing(10).repeats > 0
     finally:
         group.close()
@@ -179,7 +179,7 @@ def as_rank_of_a_mesh(rank: int, folder: Path, world: int) -> None:
     dist.init_process_group("gloo", f"file://{folder}/meeting", rank=rank, world_size=world)
     found: list[Any] = []
     for rows in (2, world):
-        # A column more than elements, whole parts, and parts of unequal length
+        # Fewer elements than columns, equal parts, and parts of unequal length
         for elements in (1, 12, 17):
             values = torch.arange(elements) + 100.0 * rank
             wanted = values.clone()
@@ -199,7 +199,7 @@ def test_a_sum_over_a_mesh_is_the_sum_over_all_ranks(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_ranks_sum_over_a_mesh_and_without_one() -> None:
+def test_an_all_reduce_is_timed_with_and_without_a_mesh() -> None:
     group = RankGroup(4, CPU, 0.3)
     try:
         for rows in (2, 1, 4):
@@ -208,7 +208,7 @@ def test_ranks_sum_over_a_mesh_and_without_one() -> None:
         group.close()
 
 
-def test_an_all_reduce_over_a_mesh_is_another_kernel() -> None:
+def test_an_all_reduce_over_a_mesh_is_a_separate_kernel() -> None:
     flat, mesh = AllReduce(100, 8), AllReduce(100, 8, 2)
     assert (flat.label, mesh.label) == ("100 on 8 ranks", "100 on 2x4 ranks")
     assert bytes_of(flat, "fp32") == bytes_of(mesh, "fp32")
@@ -219,7 +219,7 @@ def test_an_all_reduce_over_a_mesh_is_another_kernel() -> None:
 
 
 class Model(nn.Module):
-    """A convolution, an attention and a product."""
+    """A convolution, an attention and a linear layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -227,7 +227,7 @@ class Model(nn.Module):
         self.output = nn.Linear(8, 5)
 
     def forward(self, images: Any) -> Any:
-        """(B, 3, H, W) to (B, places, 5)."""
+        """Map (B, 3, H, W) to (B, positions, 5)."""
         places = self.convolution(images).flatten(2).transpose(1, 2)[:, None].contiguous()
         mixed = nn.functional.scaled_dot_product_attention(places, places, places)
         return self.output(mixed[:, 0])
@@ -239,7 +239,7 @@ def step(model: nn.Module, images: Any) -> None:
     optimizer.step()
 
 
-def test_a_recording_has_the_flop_of_torch_s_own_counter() -> None:
+def test_a_recording_has_the_flop_of_torchs_counter() -> None:
     torch.manual_seed(0)
     model, images = Model(), torch.randn(2, 3, 17, 17)
     recorder = Recorder(Tape())
@@ -248,17 +248,17 @@ def test_a_recording_has_the_flop_of_torch_s_own_counter() -> None:
     flop: Counter[str] = Counter()
     for each in recorder.found.values():
         flop[each.problem.kind] += each.count * each.problem.flop
-    # torch does not count what attention does on a processor but by products
+    # On a CPU, torch's counter counts attention only if it consists of matrix products
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         step(model, images)
     counts = {str(op): n for op, n in counter.get_flop_counts()["Global"].items()}
     assert flop["convolution"] == counts["aten.convolution"] + counts["aten.convolution_backward"]
     assert flop["gemm"] == counts["aten.mm"] + counts["aten.addmm"]
-    # Backward, scores are computed a second time: 7 products for 6
+    # The backward pass computes the scores again: 7 products instead of 6
     assert flop["attention"] == counts["aten.bmm"] * 7 / 6
 
 
-def test_a_tape_does_what_was_recorded() -> None:
+def test_a_tape_repeats_the_recorded_step() -> None:
     torch.manual_seed(0)
     model, images = Model(), torch.randn(2, 3, 17, 17)
     tape = Tape()
@@ -268,7 +268,7 @@ def test_a_tape_does_what_was_recorded() -> None:
     other = Model()
     other.load_state_dict({k: v.clone() for k, v in model.state_dict().items()})
     taken = tape.play(CPU)
-    # The second step, played and taken
+    # Compare the second step of the tape with a real one
     step(other, images)
     for played, wanted in zip(model.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(played, wanted)
@@ -276,7 +276,7 @@ def test_a_tape_does_what_was_recorded() -> None:
     assert sum(taken.values()) > 0
 
 
-def test_each_recorded_operator_can_be_called_by_itself(bench: Bench) -> None:
+def test_every_recorded_operator_can_be_called_alone(bench: Bench) -> None:
     recorder = Recorder(Tape())
     with recorder.recording():
         step(Model(), torch.randn(2, 3, 17, 17))
@@ -290,8 +290,8 @@ def test_each_recorded_operator_can_be_called_by_itself(bench: Bench) -> None:
             made.call()
 
 
-def test_a_tensor_of_the_host_stays_there() -> None:
-    """A copy to a device is measured from the host; pinning memory is not work of a device."""
+def test_a_host_tensor_stays_on_the_host() -> None:
+    """A copy to a device is measured from the host; pinning memory is not device work."""
     recorder = Recorder(Tape())
     with recorder.recording():
         torch.zeros(4).to(torch.float64)
@@ -302,9 +302,9 @@ def test_a_tensor_of_the_host_stays_there() -> None:
     assert replace(args[0], host=False).made(place).device.type == "meta"
 
 
-def test_gradients_are_summed_in_buckets_from_the_last() -> None:
+def test_gradients_are_reduced_in_buckets_of_limited_size() -> None:
     million = torch.empty(1 << 20)
     assert gradient_sums([million]) == [1 << 20]
-    # 4 MiB each: the first bucket is full with one, the next with seven
+    # Gradients of 4 MiB: the first bucket is full after one, the next after seven
     assert gradient_sums([million] * 9) == [1 << 20, 7 << 20, 1 << 20]
     assert gradient_sums([]) == []

@@ -1,4 +1,4 @@
-"""Products of tokens in groups with the weights of the experts that they chose."""
+"""Grouped products of tokens with the weights of their experts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ needs_grouped = pytest.mark.skipif(
 
 
 class Seen(TorchDispatchMode):
-    """Notes the names of operators."""
+    """Recorder of operator names."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Seen(TorchDispatchMode):
 
 
 def products(dtype: torch.dtype) -> tuple[list[torch.Tensor], list[str]]:
-    """Of twelve rows, none of which chose the second of three experts; then both gradients."""
+    """Product, gradients and operators of 12 rows; no row chose the second of 3 experts."""
     draw = torch.Generator().manual_seed(1)
     rows, weights = (
         torch.randn(*shape, dtype=torch.float64, generator=draw).to(dtype).requires_grad_()
@@ -50,34 +50,34 @@ def products(dtype: torch.dtype) -> tuple[list[torch.Tensor], list[str]]:
 
 
 @needs_grouped
-def test_one_grouped_product_gives_what_a_product_for_each_expert_does() -> None:
+def test_a_grouped_product_matches_one_product_per_expert() -> None:
     (wanted, apart), (found, together) = products(torch.float64), products(torch.bfloat16)
     assert "aten::_grouped_mm" in together
     assert "aten::_grouped_mm" not in apart
     for exact, rounded in zip(wanted, found, strict=True):
         assert rounded.dtype is torch.bfloat16
-        # Eight bits of mantissa, in a sum of 24 products
+        # The tolerance of an 8-bit mantissa in a sum of 24 products
         assert torch.allclose(rounded.double(), exact, atol=0.02 * float(exact.abs().max()))
     assert not found[2][1].any()
 
 
 @needs_grouped
-def test_under_autocast_products_have_its_precision() -> None:
+def test_products_have_the_precision_of_autocast() -> None:
     rows, weights, sizes = torch.randn(4, 16), torch.randn(2, 16, 8), torch.tensor([1, 3])
     assert grouped(rows, weights, sizes).dtype is torch.float32
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert grouped(rows, weights, sizes).dtype is torch.bfloat16
 
 
-def test_rows_too_short_for_a_grouped_product_are_multiplied_one_expert_at_a_time() -> None:
+def test_rows_too_short_for_a_grouped_product_have_correct_products() -> None:
     rows = torch.ones(4, 6, dtype=torch.bfloat16)
     weights = torch.stack([torch.full((6, 5), float(n)) for n in (1, 2)]).bfloat16()
     assert grouped(rows, weights, torch.tensor([1, 3]))[:, 0].tolist() == [6, 12, 12, 12]
 
 
 @needs_grouped
-def test_in_half_precision_no_size_is_asked_for() -> None:
-    """Fake tensors have no numbers: a program that waits for one of a device's fails on them."""
+def test_half_precision_experts_do_not_read_sizes_on_the_host() -> None:
+    """Fake tensors have no values: code that reads a value from the device fails on them."""
     with FakeTensorMode():
         layer, x = Mixture(32, 16, 8, 2), torch.randn(2, 5, 32)
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -86,5 +86,5 @@ def test_in_half_precision_no_size_is_asked_for() -> None:
             layer(x)
 
 
-def test_what_nobody_chose_counts_too() -> None:
+def test_experts_without_tokens_are_counted_as_zero() -> None:
     assert counted(torch.tensor([[2, 0], [2, 2]]), 4).tolist() == [1, 0, 3, 0]

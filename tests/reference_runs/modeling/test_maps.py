@@ -15,7 +15,7 @@ from podium.reference_runs.modeling.maps import StridedConv  # noqa: E402
 
 
 class UsedMemory(TorchDispatchMode):
-    """Give every operator memory that held NaN before."""
+    """Let every operator allocate memory that contained NaN before."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         for elements in (1 << power for power in range(6, 17)):

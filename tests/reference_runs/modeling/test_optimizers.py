@@ -1,4 +1,4 @@
-"""LARS, LAMB and row-wise Adagrad against steps worked out by hand."""
+"""LARS, LAMB and row-wise Adagrad against steps computed by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def parameter(values: list[float], grads: list[float]) -> torch.nn.Parameter:
     return weight
 
 
-def test_lars_moves_by_a_share_of_the_weight_along_gradient_and_decay() -> None:
+def test_lars_scales_gradient_and_decay_by_the_norm_of_the_weight() -> None:
     # |w| = 5, |g| = 10, so the local rate is 0.01 · 5 / (10 + 0.1 · 5) = 0.05 / 10.5.
     weight = parameter([3.0, 4.0], [6.0, 8.0])
     lars = LARS([weight], lr=2.0, momentum=0.5, weight_decay=0.1, trust_coefficient=0.01)
@@ -26,18 +26,18 @@ def test_lars_moves_by_a_share_of_the_weight_along_gradient_and_decay() -> None:
     assert weight.tolist() == pytest.approx([3 - first, 4 - first * 4 / 3])
 
 
-def test_lars_adds_half_of_the_last_step_at_momentum_one_half() -> None:
+def test_lars_adds_half_of_the_previous_step_with_momentum_0_5() -> None:
     weight = parameter([3.0, 4.0], [6.0, 8.0])
     lars = LARS([weight], lr=2.0, momentum=0.5, trust_coefficient=0.01)
     lars.step()
-    step = 2.0 * 0.01 * 5 / 10 * 6  # 0.06, and then from |w| = 4.9
+    step = 2.0 * 0.01 * 5 / 10 * 6  # 0.06; the second step starts from |w| = 4.9
     assert weight[0].item() == pytest.approx(3 - step)
     lars.step()
     again = 2.0 * 0.01 * 4.9 / 10 * 6 + 0.5 * step
     assert weight[0].item() == pytest.approx(3 - step - again)
 
 
-def test_lars_takes_plain_steps_where_it_shall_not_adapt_and_where_a_weight_is_zero() -> None:
+def test_lars_does_not_adapt_excluded_parameters_and_zero_weights() -> None:
     excluded, zero = parameter([3.0], [2.0]), parameter([0.0], [2.0])
     LARS([{"params": [excluded], "adapt": False}], lr=0.1, weight_decay=0.0).step()
     LARS([zero], lr=0.1).step()
@@ -45,23 +45,23 @@ def test_lars_takes_plain_steps_where_it_shall_not_adapt_and_where_a_weight_is_z
     assert zero.item() == pytest.approx(-0.2)
 
 
-def test_lamb_moves_as_far_as_the_rate_times_the_weight() -> None:
-    # At the first step Adam's direction is the gradient's sign, whatever its size.
+def test_the_lamb_step_is_the_rate_times_the_norm_of_the_weight() -> None:
+    # In the first step, Adam's direction is the sign of the gradient.
     weight = parameter([3.0, 4.0], [0.5, -7.0])
     LAMB([weight], lr=0.1, eps=0.0).step()
     each = 0.1 * 5 / math.sqrt(2)
     assert weight.tolist() == pytest.approx([3 - each, 4 + each])
 
 
-def test_lamb_decays_within_the_scaled_step() -> None:
-    # Direction (1, 1) and decay 0.5 · (3, 4) make (2.5, 3).
+def test_lamb_scales_the_weight_decay_with_the_step() -> None:
+    # The direction (1, 1) plus the decay 0.5 · (3, 4) is (2.5, 3).
     weight = parameter([3.0, 4.0], [1.0, 1.0])
     LAMB([weight], lr=0.1, eps=0.0, weight_decay=0.5).step()
     rate = 0.1 * 5 / math.hypot(2.5, 3)
     assert weight.tolist() == pytest.approx([3 - rate * 2.5, 4 - rate * 3])
 
 
-def test_lamb_without_adapting_is_adam_with_decoupled_decay() -> None:
+def test_lamb_without_adaptation_is_adam_with_decoupled_decay() -> None:
     torch.manual_seed(3)
     start, grads = torch.randn(4, 3), torch.randn(5, 4, 3)
     weights = [torch.nn.Parameter(start.clone()) for _ in range(2)]
@@ -71,12 +71,12 @@ def test_lamb_without_adapting_is_adam_with_decoupled_decay() -> None:
         for weight, optimizer in zip(weights, (lamb, adam), strict=True):
             weight.grad = grad.clone()
             optimizer.step()
-    # AdamW decays before its step and LAMB with it: they differ in the second order of the rate.
+    # AdamW decays before its step and LAMB in it: the difference is of second order in the rate.
     assert torch.allclose(weights[0], weights[1], atol=1e-4)
     assert not torch.allclose(weights[0], start, atol=1e-2)
 
 
-def test_row_wise_adagrad_has_one_rate_for_a_row() -> None:
+def test_row_wise_adagrad_has_one_rate_per_row() -> None:
     weight = torch.nn.Parameter(torch.zeros(3, 2, dtype=torch.float64))
     adagrad = RowWiseAdagrad([weight], lr=0.1, eps=0.0)
     weight.grad = torch.tensor([[3.0, 4.0], [0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
@@ -90,7 +90,7 @@ def test_row_wise_adagrad_has_one_rate_for_a_row() -> None:
     assert torch.allclose(weight[2], weight[1])
 
 
-def test_row_wise_adagrad_of_sparse_gradients_is_that_of_dense_ones() -> None:
+def test_row_wise_adagrad_steps_equally_with_sparse_and_dense_gradients() -> None:
     torch.manual_seed(4)
     tables = [torch.nn.EmbeddingBag(5, 3, mode="sum", sparse=sparse) for sparse in (False, True)]
     tables[1].load_state_dict(tables[0].state_dict())

@@ -1,4 +1,4 @@
-"""What a real step on the processor holds at most, by the allocator's own record."""
+"""The peak memory of a real step on the CPU, as recorded by the allocator."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 MARK = "podium's step"
 STEPS = range(2, 22)
-"""Many: the profiler misses the memory that threads of the communication release, and what they
-release late. So the sum of its changes drifts, but the rise within most steps is right.
+"""Many steps: the profiler misses memory that communication threads release, or release late. The
+sum of its changes drifts, but the rise within most steps is correct.
 """
 
 
 def peak(request: RunRequest, ranks: Ranks, *, evaluates: bool = False) -> int:
-    """Bytes at the peak of a step after the first, weights, state and batch included.
+    """Bytes at the peak of a step after the first, with weights, state and batch.
 
-    With `evaluates` those at the peak of an evaluation.
+    With `evaluates`, the bytes at the peak of an evaluation.
     """
     seed_everything(request.setting.seed)
     config = request.config()
@@ -43,10 +43,10 @@ def peak(request: RunRequest, ranks: Ranks, *, evaluates: bool = False) -> int:
     stepper = Stepper(task)
     stepper.model.train()
     micro = [*islice(task.batches(1, 0), config.gradient_accumulation_steps)]
-    # Adagrad has its state already
+    # Adagrad has state before its first step
     total = _size([stepper.model.state_dict(), [each.state for each in stepper.optimizers], micro])
-    before = _living(stepper.model)  # kept: tensors of earlier tests do not go within the steps
-    # The first make what stays besides: other optimizers' state, buffers of messages
+    before = _living(stepper.model)  # keeps tensors of earlier tests alive during the steps
+    # The first step and evaluation create what stays: optimizer state, communication buffers
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         stepper.step(1, micro)
         if evaluates:
@@ -70,7 +70,7 @@ def peak(request: RunRequest, ranks: Ranks, *, evaluates: bool = False) -> int:
 
 
 def _living(model: torch.nn.Module) -> list[torch.Tensor]:
-    """All tensors of this process, but for the fake ones of plans."""
+    """All tensors of this process except the fake tensors of plans."""
     gc.collect()
     found = [each for each in gc.get_objects() if isinstance(each, torch.Tensor) and _is_real(each)]
     return found + [each.grad for each in model.parameters() if each.grad is not None]
@@ -82,9 +82,9 @@ def _is_real(tensor: torch.Tensor) -> bool:
 
 
 def _size(values: Any) -> int:
-    """Bytes of the storages of tensors, each counted once.
+    """Bytes of the storages of tensors; a shared storage is counted once.
 
-    Empty tensors and those of the meta device, which other tests leave, have no address.
+    Empty tensors and meta tensors of other tests have no address.
     """
     found: dict[int, int] = {}
     for each in _tensors(values):

@@ -1,4 +1,4 @@
-"""The commands of runs at reference scale that documentation prints."""
+"""The commands of runs at reference scale in the documentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRAINS_NOT = ("--plan", "--dry-log")
 
 @dataclass(frozen=True)
 class Printed:
-    """A command, and where it stands."""
+    """A command and the page that contains it."""
 
     place: str
     words: tuple[str, ...]
@@ -36,12 +36,12 @@ class Printed:
 
     @property
     def mesh(self) -> str | None:
-        """What `--mesh` says."""
+        """The value of `--mesh`."""
         return next(iter(self.values("--mesh")), None)
 
     @property
     def ranks(self) -> int:
-        """Processes that it starts."""
+        """The number of processes that the command starts."""
         if self.words[0] == "torchrun":
             nodes = next(iter(self.values("--nnodes")), "1")
             (each,) = self.values("--nproc-per-node")
@@ -49,11 +49,11 @@ class Printed:
         return parse(self.mesh).world if self.mesh else 1
 
     def values(self, option: str) -> list[str]:
-        """What an option is given."""
+        """The values of an option."""
         return [self.words[at + 1] for at, word in enumerate(self.words) if word == option]
 
     def request(self) -> RunRequest:
-        """The run, as `--plan` takes it."""
+        """The run request that `--plan` would receive."""
         precision = next(iter(self.values("--precision")), "fp32")
         setting = Setting(scale="reference", precision=precision, device="cpu")  # type: ignore[arg-type]
         mesh = parse(self.mesh) if self.mesh else None
@@ -62,7 +62,7 @@ class Printed:
 
 
 def printed() -> list[Printed]:
-    """All of them, in the pages of benchmarks and of the documentation."""
+    """All commands on the pages of benchmarks and in the documentation."""
     pages = [*ROOT.glob("reference_runs/benchmarks/*/README.md"), *ROOT.glob("docs/*.md")]
     found = {each.words: each for page in sorted(pages) for each in _of_page(page)}
     return [*found.values()]

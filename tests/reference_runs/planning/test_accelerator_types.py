@@ -1,4 +1,4 @@
-"""Plans for accelerators have the number types of CUDA's autocast."""
+"""Plans for accelerators have the data types of CUDA's autocast."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def types() -> dict[str, torch.dtype]:
         return {name: call().dtype for name, call in CALLS.items()}
 
 
-def test_functions_have_the_types_of_cuda() -> None:
+def test_functions_have_the_types_of_cuda_autocast() -> None:
     of_cpu, norm = types(), F.group_norm
     with accelerator_types():
         of_cuda = types()
-        assert F.group_norm(X, 2).dtype is torch.bfloat16  # not in autocast
+        assert F.group_norm(X, 2).dtype is torch.bfloat16  # outside of autocast
     assert F.group_norm is norm
     single = {name for name, found in of_cuda.items() if found is torch.float32}
     assert single == {"group_norm", "layer_norm", "softmax"}
     assert {name for name, found in of_cpu.items() if found is torch.float32} == {"max_pool3d"}
 
 
-def test_blocks_that_are_computed_again_have_the_same_types() -> None:
+def test_recomputed_blocks_have_the_same_types() -> None:
     x = torch.ones(2, 8, requires_grad=True)
     norm = torch.nn.LayerNorm(8)
     with accelerator_types():
@@ -65,8 +65,8 @@ def planned(name: str, device: str, precision: Any) -> int:
     ("name", "more"),
     [pytest.param("stable_diffusion", True, marks=pytest.mark.long), ("cosmoflow", False)],
 )
-def test_a_plan_for_an_accelerator_has_its_types(name: str, more: bool) -> None:
-    """GB of steps on an H200, in a plan with these types, and in one with the types of the CPU:
+def test_a_plan_for_an_accelerator_has_the_types_of_cuda(name: str, more: bool) -> None:
+    """GB of a step on an H200, in a plan with these types, and in a plan with the types of the CPU:
 
     Stable Diffusion 52.5, 52.3, 42.7; CosmoFlow 8.5, 8.7, 13.3.
     """

@@ -1,4 +1,4 @@
-"""`podium run --plan`: what it says of memory is what a real step's allocator has recorded."""
+"""`podium run --plan`: the planned memory is the memory that a real step allocates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CLOSE = (
     *("deepcam", "dlrm_dcnv2", "gpt_oss_20b", "llama2_70b_lora", "llama31_8b", "ncf", "resnet"),
     *("maskrcnn", "retinanet", "rgat", "ssd", "unet3d"),
 )
-"""Other trainers use memory outside of tensors, or draw other batches."""
+"""Trainers with an accurate plan; others use memory outside of tensors or draw other batches."""
 
 
 def request(name: str, mesh: str = "", **settings: object) -> RunRequest:
@@ -47,18 +47,18 @@ def request(name: str, mesh: str = "", **settings: object) -> RunRequest:
 
 
 def batches(name: str) -> tuple[Any, Any]:
-    """The first micro-batch as a task knows its shapes, and as it is drawn, at smoke scale."""
+    """The largest micro-batch of a task and the first micro-batch of its data, at smoke scale."""
     few = {"train_samples": 20_480, "eval_samples": 100} if name in ("dlrm", "dlrm_dcnv2") else {}
     asked = request(name, **few)
     task = task_of(name)(asked.config(), asked.setting, Ranks(torch.device("cpu")))
     task.prepare()
     task.open_data()
-    task.build()  # GRPO's model makes its batches
+    task.build()  # the model of GRPO generates its batches
     return task.largest_batch(), next(iter(task.batches(1, 0)))
 
 
 def shapes(batch: Any) -> Any:
-    """Shape and kind of number of each tensor, in the batch's own order."""
+    """The shape of each tensor of a batch, and whether its numbers are floating-point."""
     if isinstance(batch, torch.Tensor):
         return batch.shape, batch.is_floating_point()
     return [shapes(each) for each in batch]
@@ -68,7 +68,7 @@ def shapes(batch: Any) -> Any:
     "name",
     [pytest.param(name, marks=() if name == "llama31_8b" else pytest.mark.long) for name in CLOSE],
 )
-def test_a_step_needs_what_was_planned(name: str) -> None:
+def test_a_step_needs_the_planned_memory(name: str) -> None:
     planned = by_phase(request(name), 1)["step"]
     measured = peak(request(name), Ranks(torch.device("cpu")))
     assert abs(planned.peak - measured) <= NEAR * measured
@@ -87,8 +87,8 @@ def test_a_step_needs_what_was_planned(name: str) -> None:
         ),
     ],
 )
-def test_an_evaluation_needs_what_was_planned(name: str) -> None:
-    # Four answers to each of 64 tasks are as many as the rollouts of a step
+def test_an_evaluation_needs_the_planned_memory(name: str) -> None:
+    # Four answers to each of 64 tasks: the number of rollouts of a step
     few = {"eval_samples": 64 if name == "qwen35_397b_grpo" else 16}
     planned = by_phase(request(name, **few), 1)
     measured = peak(request(name, **few), Ranks(torch.device("cpu")), evaluates=True)
@@ -97,11 +97,10 @@ def test_an_evaluation_needs_what_was_planned(name: str) -> None:
 
 
 @pytest.mark.long
-def test_an_evaluation_of_recurrent_layers_needs_at_most_what_was_planned(
+def test_recurrent_layers_need_at_most_the_planned_evaluation_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without the workspace of oneDNN and the sound before the features, which no tensor of a GPU
-    has."""
+    """Exclude the workspace of oneDNN and the raw audio, which are not in the tensors of a GPU."""
     batches, made = Utterances.__getitems__, dict[tuple[int, ...], Any]()
 
     def known(self: Utterances, indices: Any) -> Any:
@@ -113,31 +112,31 @@ def test_an_evaluation_of_recurrent_layers_needs_at_most_what_was_planned(
     with torch.backends.mkldnn.flags(enabled=False):
         planned = by_phase(request("rnnt", **few), 1)["evaluation"].peak
         measured = peak(request("rnnt", **few), Ranks(torch.device("cpu")), evaluates=True)
-    # Layers without values add their biases out of place
+    # Layers of fake tensors add their biases out of place
     assert 0 <= planned - measured <= 2 * NEAR * measured
 
 
-def test_a_beam_search_is_planned_to_its_limit() -> None:
-    """A longer limit, which does not change a step, takes more memory."""
+def test_a_beam_search_is_planned_with_its_longest_output() -> None:
+    """A longer limit does not change a step, but an evaluation needs more memory."""
     short, long = (by_phase(request("transformer", extra_length=count), 1) for count in (8, 80))
     assert short["step"] == long["step"]
     assert short["evaluation"].peak < long["evaluation"].peak
 
 
-def test_all_trainers_but_one_plan_their_evaluations() -> None:
+def test_all_trainers_except_minigo_plan_their_evaluation() -> None:
     assert [name for name in names() if not task_of(name).plans_evaluation] == ["minigo"]
 
 
-def test_drawn_data_do_not_change_the_number_of_evaluation_samples() -> None:
-    """Generating all of them would take long, and a plan has no use for them."""
+def test_a_plan_keeps_the_number_of_evaluation_samples() -> None:
+    """A plan does not generate the evaluation samples: that would take too long."""
     asked = run_request("sentiment", Setting(scale="reference", device="cpu"), {})
     with fake_step(asked, 8, 2) as (stepper, micro):
         assert stepper.task.config.eval_samples == asked.config().eval_samples
         assert len(micro[0][0]) == 16
 
 
-def test_generation_without_tasks_is_planned_with_the_longest_prompts() -> None:
-    """At reference scale the lengths of prompts are unknown, and caches are as long as answers."""
+def test_generation_is_planned_for_the_longest_sequences() -> None:
+    """At reference scale, prompt lengths are unknown: caches have the maximum length."""
     sizes = {"layers": 4, "width": 64, "experts": 16, "ffn_width": 64, "vocabulary": 512}
     sizes |= {"gradient_accumulation_steps": 4}
     changes = {name: str(size) for name, size in sizes.items()}
@@ -157,14 +156,14 @@ def test_generation_without_tasks_is_planned_with_the_longest_prompts() -> None:
 
 
 @pytest.mark.parametrize("name", ["llama31_8b", "llama2_70b_lora", "gpt3", "flux1", "sentiment"])
-def test_an_evaluation_takes_no_more_than_a_step(name: str) -> None:
-    """A rank holds as many samples as in training, without what the backward pass needs."""
+def test_an_evaluation_needs_no_more_memory_than_a_step(name: str) -> None:
+    """A rank has as many samples as in training, without the tensors of the backward pass."""
     needs = by_phase(request(name), 1)
     assert needs["evaluation"].peak <= needs["step"].peak
 
 
 def free_port() -> int:
-    """One that no other test has now."""
+    """A port that is not in use."""
     with socket.socket() as asked:
         asked.bind(("127.0.0.1", 0))
         port: int = asked.getsockname()[1]
@@ -200,7 +199,7 @@ def as_rank(number: int, port: int, asked: RunRequest, folder: str) -> None:
         ("unet3d", "sp=2", 1),
     ],
 )
-def test_a_rank_of_a_mesh_needs_what_was_planned(
+def test_a_rank_of_a_mesh_needs_the_planned_memory(
     name: str, mesh: str, micro_batches: int, tmp_path: Path
 ) -> None:
     asked = request(name, mesh, gradient_accumulation_steps=micro_batches)
@@ -211,8 +210,8 @@ def test_a_rank_of_a_mesh_needs_what_was_planned(
         assert abs(planned - measured) <= NEAR * measured
 
 
-def test_what_micro_batches_of_a_pipeline_add_is_the_same_for_each() -> None:
-    """More than are at a stage at a time are not planned one by one."""
+def test_each_further_micro_batch_of_a_pipeline_adds_the_same_memory() -> None:
+    """Micro-batches beyond those that a stage holds at a time are not planned separately."""
     three, four, six = (
         memory(
             request(
@@ -226,8 +225,8 @@ def test_what_micro_batches_of_a_pipeline_add_is_the_same_for_each() -> None:
 
 
 @pytest.mark.long
-def test_the_stage_that_needs_most_is_told() -> None:
-    """The first of two, which holds two micro-batches, unless the last one has more layers."""
+def test_a_plan_reports_the_stage_that_needs_the_most_memory() -> None:
+    """The first stage, which holds two micro-batches, unless the last stage has more layers."""
     for layers, stage in ((2, 0), (3, 1)):
         asked = request("llama31_8b", "pp=2", layers=layers, gradient_accumulation_steps=4)
         (found,) = plan(asked, 2, 1 << 40, str)
@@ -235,30 +234,30 @@ def test_the_stage_that_needs_most_is_told() -> None:
         assert found.need == max(needs, key=lambda each: each.peak) == needs[stage]
 
 
-def test_stages_whose_tensors_are_cut_are_planned_one_after_the_other() -> None:
-    """torch keeps how tensors are cut, with the names of groups that are gone by the next plan."""
+def test_stages_are_planned_with_and_without_tensor_parallelism() -> None:
+    """torch caches shardings with the names of process groups that are gone in the next plan."""
     asked = request("llama31_8b", "pp=2,tp=2", gradient_accumulation_steps=2)
     (cut,) = plan(asked, 4, 1 << 40, str)
     (whole,) = plan(replace(asked, setting=replace(asked.setting, mesh=parse("pp=2"))), 2, 1, str)
     assert cut.need.weights < 0.6 * whole.need.weights
 
 
-def test_weights_gradients_and_state_are_those_of_the_parameters() -> None:
-    """By hand: AdamW keeps two numbers for each, and all are of four bytes."""
+def test_weights_gradients_and_optimizer_state_are_counted_by_parameter() -> None:
+    """AdamW keeps two numbers per parameter, and every number has four bytes."""
     asked = request("llama31_8b", gradient_accumulation_steps=2)
     with torch.device("meta"):
         from podium.reference_runs.modeling.language.llama import Llama
 
         count = sum(each.numel() for each in Llama(asked.config()).parameters())
     need = memory(asked, 1)
-    # The second micro-batch finds the gradients of the first
+    # The gradients of the first micro-batch exist during the second
     assert need.weights == need.gradients == 4 * count
     assert 8 * count <= need.optimizer < 8.1 * count
     assert need.peak == need.kept + need.buffers + need.activations
 
 
 def test_half_precision_with_a_loss_scale_is_planned() -> None:
-    """Its optimizer steps only if gradients are finite, which tensors without values are not."""
+    """The optimizer steps only if gradients are finite, which is unknown for fake tensors."""
     half = run_request("llama31_8b", Setting(device="cpu", precision="fp16"), {})
     need, whole = memory(half, 1), memory(request("llama31_8b"), 1)
     assert (need.weights, need.gradients) == (whole.weights, whole.gradients)
@@ -266,7 +265,7 @@ def test_half_precision_with_a_loss_scale_is_planned() -> None:
     assert need.peak < whole.peak
 
 
-def test_ranks_that_divide_a_model_need_less() -> None:
+def test_ranks_that_shard_a_model_need_less_memory() -> None:
     whole, half = (memory(request("llama31_8b", mesh), 2) for mesh in ("", "fsdp=2"))
     assert half.weights == whole.weights / 2
     assert half.buffers > whole.buffers  # weights are gathered
@@ -306,13 +305,13 @@ def test_no_step_is_planned_if_weights_and_state_alone_are_too_large(
     assert (whole.is_bound, bound.is_bound) == (False, True)
     assert whole.weights == bound.weights
     assert 0 < bound.kept == bound.peak <= whole.peak
-    # Only a step determines which parameters of these have a gradient, or which rows
+    # For these two trainers, only a step determines the parameters or rows with a gradient
     assert steps == ([1] if name in ("dlrm_dcnv2", "rgat") else [])
     assert memory(asked, world, limit=bound.peak) == whole
 
 
 @pytest.mark.long
-def test_experts_are_divided_among_ranks_too() -> None:
+def test_experts_are_divided_among_ranks() -> None:
     found = plan(request("gpt_oss_20b", global_batch_size=8, max_sequence_length=64), 8, 1, str)
     meshes = {str(each.mesh): each.need for each in found}
     assert [*meshes] == ["None", "dp=4,fsdp=2", "dp=2,fsdp=4", "fsdp=8", "ep=8"]
@@ -321,7 +320,7 @@ def test_experts_are_divided_among_ranks_too() -> None:
 
 
 @pytest.mark.long
-def test_the_printed_command_of_a_policy_has_the_planned_mesh_and_settings() -> None:
+def test_the_printed_command_of_grpo_has_the_planned_mesh_and_settings() -> None:
     changes = ("layers=4", "max_sequence_length=2048", "gradient_accumulation_steps=8")
     few = [word for change in changes for word in ("--set", change)]
     words = ("qwen35_397b_grpo", "--scale", "reference", "--plan", "--precision", "bf16", *few)
@@ -332,8 +331,8 @@ def test_the_printed_command_of_a_policy_has_the_planned_mesh_and_settings() -> 
 
 
 @pytest.mark.long
-def test_a_plan_is_quiet() -> None:
-    """In a process of its own: torch warns once of what a model returns, and of sums over axes."""
+def test_a_plan_prints_no_warnings() -> None:
+    """In a separate process, since torch prints some warnings once per process."""
     words = ("run", "llama31_8b", "--plan", "--mesh", "fsdp=2,tp=2")
     result = subprocess.run(
         [sys.executable, "-m", "podium", *words], capture_output=True, text=True, check=False
@@ -341,7 +340,7 @@ def test_a_plan_is_quiet() -> None:
     assert (result.returncode, result.stderr) == (0, "… fsdp=2,tp=2\n")
 
 
-def test_the_largest_sentences_are_as_long_as_those_that_are_drawn_or_longer() -> None:
+def test_the_largest_batch_of_gnmt_has_the_longest_sentences() -> None:
     for largest, real in zip(*batches("gnmt"), strict=True):
         assert largest.dtype == real.dtype
         assert len(largest) == len(real)
@@ -349,7 +348,7 @@ def test_the_largest_sentences_are_as_long_as_those_that_are_drawn_or_longer() -
         assert largest.shape[1] >= real.shape[1]
 
 
-def test_the_largest_scenes_have_more_objects_than_those_that_are_drawn() -> None:
+def test_the_largest_batch_of_ssd_has_more_objects_than_a_drawn_batch() -> None:
     known, drawn = batches("ssd")
     assert known.images.shape == drawn.images.shape
     assert known.images.stride() == drawn.images.stride()
@@ -358,15 +357,15 @@ def test_the_largest_scenes_have_more_objects_than_those_that_are_drawn() -> Non
         assert largest.shape[1] > real.shape[1]
 
 
-def test_recurrent_layers_are_planned_without_the_lengths_of_sentences() -> None:
+def test_recurrent_layers_are_planned_without_sentence_lengths() -> None:
     asked = run_request("gnmt", Setting(scale="reference", device="cpu"), {})
     need = memory(asked, 8)
     assert need.weights == 4 * 160_665_150
-    # Attention compares 16 sentences' words with each other
+    # Attention between all pairs of words of 16 sentences
     assert need.activations > 16 * 76**2 * 1024 * 4
 
 
-def test_the_longest_utterances_have_more_frames_and_symbols_than_those_that_are_drawn() -> None:
+def test_the_largest_batch_of_rnnt_is_at_least_as_long_as_a_drawn_batch() -> None:
     known, drawn = batches("rnnt")
     for largest, real in zip(known[:4], drawn[:4], strict=True):
         assert (largest.dtype, len(largest)) == (real.dtype, len(real))
@@ -375,7 +374,7 @@ def test_the_longest_utterances_have_more_frames_and_symbols_than_those_that_are
         assert largest.shape[2:] == real.shape[2:]
 
 
-def test_encoded_captions_stand_for_words_in_the_largest_batch() -> None:
+def test_the_largest_batch_of_stable_diffusion_has_encoded_captions() -> None:
     known, drawn = batches("stable_diffusion")
     assert shapes(known[:3]) == shapes(drawn[:3])
     config = request("stable_diffusion").config()
@@ -383,7 +382,7 @@ def test_encoded_captions_stand_for_words_in_the_largest_batch() -> None:
 
 
 @pytest.mark.long
-def test_the_largest_rollouts_are_as_long_as_those_that_are_drawn_or_longer() -> None:
+def test_the_largest_rollouts_have_the_longest_sequences() -> None:
     known, drawn = batches("qwen35_397b_grpo")
     longest = request("qwen35_397b_grpo").config().max_sequence_length - 1
     for largest, real in zip(known, drawn, strict=True):
@@ -394,18 +393,18 @@ def test_the_largest_rollouts_are_as_long_as_those_that_are_drawn_or_longer() ->
 
 
 @pytest.mark.parametrize("name", ["dlrm", "dlrm_dcnv2", "dlrm_v4_hstu", "flux1", "ncf"])
-def test_the_largest_batch_has_the_shapes_of_those_that_are_drawn(name: str) -> None:
+def test_the_largest_batch_has_the_shapes_of_a_drawn_batch(name: str) -> None:
     known, drawn = batches(name)
     assert shapes(known) == shapes(drawn)
 
 
-def test_a_plan_draws_no_interactions_of_a_full_size_table() -> None:
-    """Their scores would take 28 GB."""
+def test_a_full_size_ncf_is_planned_without_drawing_interactions() -> None:
+    """The scores of the interactions would need 28 GB."""
     asked = run_request("ncf", Setting(scale="reference", device="cpu"), {})
     assert memory(asked, 1).weights > 100e6
 
 
-def test_the_largest_neighbourhood_is_larger_than_those_that_are_drawn() -> None:
+def test_the_largest_batch_of_rgat_is_at_least_as_large_as_a_drawn_batch() -> None:
     known, drawn = batches("rgat")
     assert len(known.labels) == len(drawn.labels)
     for full, real in zip(known.blocks, drawn.blocks, strict=True):
@@ -420,7 +419,7 @@ def test_the_largest_neighbourhood_is_larger_than_those_that_are_drawn() -> None
 
 
 @pytest.mark.long
-def test_a_full_model_is_planned_without_its_numbers() -> None:
+def test_a_full_size_dlrm_is_planned_only_with_dense_gradients() -> None:
     words = ("dlrm_dcnv2", "--scale", "reference", "--accelerators", "8", "--plan")
     result = podium("run", *words, "--memory", "80GiB")
     assert result.exit_code == 2
@@ -428,11 +427,11 @@ def test_a_full_model_is_planned_without_its_numbers() -> None:
     dense = ("--set", "sparse_gradients=False", "--mesh", "fsdp=8", "--precision", "bf16")
     result = podium("run", *words, *dense, "--memory", "80GiB")
     assert result.exit_code == 0, result.stderr
-    # What follows must start what was planned
+    # The printed command must start the planned run
     assert f"--precision bf16 --mesh fsdp=8 {' '.join(dense[:2])}" in result.stdout
 
 
-def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
+def test_a_plan_prints_a_table_and_the_command_to_start(tmp_path: Path) -> None:
     result = podium("run", "sentiment", "--plan", "--memory", "1GiB")
     assert result.exit_code == 0, result.stderr
     assert "podium run sentiment --scale smoke" in result.stdout
@@ -455,11 +454,11 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
         (("sentiment", "--accelerators", "7"), "cannot be divided among 7 ranks"),
     ],
 )
-def test_what_cannot_be_planned_is_one_line(words: tuple[str, ...], said: str) -> None:
+def test_a_run_that_cannot_be_planned_is_an_error(words: tuple[str, ...], said: str) -> None:
     result = podium("run", *words, "--plan")
     assert result.exit_code == 2
     assert said in result.stderr
-    assert len(result.stderr.splitlines()) <= 2  # what is being worked out, and the fault
+    assert len(result.stderr.splitlines()) <= 2  # the progress and the error
 
 
 # --- printed commands ---
@@ -477,13 +476,13 @@ WHOLE = (
     ),
     *("retinanet", "stable_diffusion", "minigo"),
 )
-"""Small models: a plan draws a whole batch of their data, or none of their steps can be planned."""
+"""Small models: a plan would draw a whole batch of data, or cannot compute the step."""
 SLOW = ("deepseekv3_671b", "gpt3", "flux1", "gpt_oss_20b", "llama2_70b_lora", "dlrm_v4_hstu")
 LARGEST = {"--trace": 131}
-"""The GiB of an H200, which the run with this option is from; of others 80."""
+"""GiB of the H200 on which the run with this option was made; other runs have 80 GiB."""
 
 FIT_ONE = ("bert", "gnmt", "maskrcnn", "rgat", "ssd", "transformer")
-"""Models that one accelerator holds."""
+"""Models that fit on one accelerator."""
 
 COMMANDS = [each for each in printed() if each.name not in WHOLE]
 
@@ -491,7 +490,7 @@ COMMANDS = [each for each in printed() if each.name not in WHOLE]
 @pytest.mark.long
 @pytest.mark.daily(6)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda each: " ".join(each.words)[:60])
-def test_a_printed_command_fits(command: Printed) -> None:
+def test_a_documented_command_fits_in_memory(command: Printed) -> None:
     asked = command.request()
     limit = next((size for option, size in LARGEST.items() if option in command.words), 80)
     (found,) = plan(asked, command.ranks, limit << 30, str) if asked.setting.mesh else (None,)
@@ -499,8 +498,8 @@ def test_a_printed_command_fits(command: Printed) -> None:
     assert need.peak <= limit << 30, command.place
 
 
-def test_models_that_fit_no_accelerator_are_printed_with_a_mesh() -> None:
-    """Weights, gradients and state alone, which takes no plan: 16 bytes for a trained number."""
+def test_commands_of_models_too_large_for_one_accelerator_have_a_mesh() -> None:
+    """Weights, gradients and optimizer state alone need 16 bytes per trained parameter."""
     divided = {each.name: each for each in COMMANDS if each.mesh}
     assert {*divided} >= {*SLOW, "llama31_8b", "dlrm_dcnv2"}
     for command in COMMANDS:

@@ -1,4 +1,4 @@
-"""The benchmarks on C4: prepared from the published form, run in the closed division, judged."""
+"""Benchmarks on C4: prepare the published files, run in the closed division and check the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 
 LENGTH = 8
-"""Tokens of a sequence, which is all that these runs have smaller than the closed division."""
+"""Tokens per sequence, the only logged value of these runs below that of the closed division."""
 
 SHAPE: dict[str, Any] = {
     "layers": 1,
@@ -56,7 +56,7 @@ STARTS_TRAINED = ("llama31_405b", "deepseekv3_671b")
 
 
 def c4(folder: Path, documents: int) -> None:
-    """Shards as published, each with so many documents of one sequence and its end."""
+    """Write shards as published; each document is one sequence with its end token."""
     tokenizers = pytest.importorskip("tokenizers")
     words = {"<unk>": 0, "<|end_of_text|>": 1, "</s>": 2, "one": 3, "two": 4}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
@@ -79,7 +79,7 @@ def changes(name: str) -> list[str]:
 
 
 def base(name: str, folder: Path) -> None:
-    """The weights that a benchmark starts from, drawn."""
+    """Write random weights that a benchmark starts from."""
     settings = {key: str(value) for key, value in (SHAPE | MORE[name]).items()}
     config = find(name).smoke().with_settings(settings)
     task = task_of(name)(config, Setting(device="cpu"), Ranks(torch.device("cpu")))
@@ -98,7 +98,7 @@ LONG = pytest.mark.long
         pytest.param("deepseekv3_671b", marks=LONG),
     ],
 )
-def test_prepared_data_serve_a_closed_run(name: str, tmp_path: Path) -> None:
+def test_a_closed_run_on_prepared_data_has_only_the_length_error(name: str, tmp_path: Path) -> None:
     source, data, logs = tmp_path / "c4", tmp_path / "tokens", tmp_path / "logs"
     source.mkdir()
     c4(source, documents=130)
@@ -122,7 +122,7 @@ def test_prepared_data_serve_a_closed_run(name: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def empty_shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All shards of C4, without content."""
+    """Create all shards of C4 as empty files."""
     folder = tmp_path_factory.mktemp("c4")
     (folder / "tokenizer.json").touch()
     for part, count in (("train", 1024), ("validation", 8)):
@@ -150,10 +150,10 @@ def test_data_are_prepared_from_the_shards_that_the_reference_trains_on(
     assert pieces == training + validation
 
 
-def test_files_of_the_true_size_are_usable(
+def test_token_files_of_full_size_are_usable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The last quarter of C4 has some 5.8 million sequences; the files here are sparse."""
+    """The last quarter of C4 has about 5.8 million sequences; the files here are sparse."""
     for part, count in (("train", 5_763_000), ("validation", 1_024)):
         with (tmp_path / f"{part}.bin").open("wb") as stream:
             stream.truncate(count * 8192 * np.dtype(np.uint32).itemsize)

@@ -1,4 +1,4 @@
-"""Megatron's token files; the bytes here were written by megatron-core 0.16.1."""
+"""Token files of Megatron; megatron-core 0.16.1 wrote the bytes in this test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.reference_runs.modeling.language.files import TokenFile  # noqa: E40
 from podium.reference_runs.modeling.language.indexed import read_index, write_index  # noqa: E402
 
 DOCUMENTS = [5, 9, 2], [7, 2], [1, 1, 1, 2]
-"""Each added as one sequence, and ended as a document."""
+"""Each document was added as one sequence."""
 TOKENS = [token for document in DOCUMENTS for token in document]
 WRITTEN = {
     "int32": (
@@ -36,7 +36,7 @@ WRITTEN = {
 
 
 def written(kind: str, folder: Path) -> Path:
-    """The token file of a type, with its index beside it."""
+    """The path of a token file of a type, with its index in the same folder."""
     tokens, index = (bytes.fromhex(each) for each in WRITTEN[kind])
     (folder / "train.bin").write_bytes(tokens)
     (folder / "train.idx").write_bytes(index)
@@ -44,7 +44,7 @@ def written(kind: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", WRITTEN)
-def test_what_megatron_writes_is_read(kind: str, tmp_path: Path) -> None:
+def test_a_megatron_file_is_read(kind: str, tmp_path: Path) -> None:
     path = written(kind, tmp_path)
     index = read_index(path.with_suffix(".idx"))
     assert index.kind == kind
@@ -74,7 +74,7 @@ def test_the_index_is_written_as_megatron_writes_it(kind: str, tmp_path: Path) -
         (54, 14, "sequence 1 does not follow the previous one"),
     ],
 )
-def test_a_damaged_index_is_told(at: int, byte: int, message: str, tmp_path: Path) -> None:
+def test_a_damaged_index_is_an_error(at: int, byte: int, message: str, tmp_path: Path) -> None:
     path = written("int32", tmp_path)
     index = bytearray(path.with_suffix(".idx").read_bytes())
     index[at] = byte
@@ -83,7 +83,7 @@ def test_a_damaged_index_is_told(at: int, byte: int, message: str, tmp_path: Pat
         TokenFile(path, 16).check()
 
 
-def test_tokens_that_are_missing_are_told(tmp_path: Path) -> None:
+def test_a_truncated_token_file_is_an_error(tmp_path: Path) -> None:
     path = written("int32", tmp_path)
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(DataMissing, match=r"train\.bin"):

@@ -1,4 +1,4 @@
-"""`podium data prepare`: what is published, in its real form, made into datasets that are read."""
+"""`podium data prepare`: datasets from files in their published format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ids(text: str) -> list[int]:
 
 
 def c4(folder: Path) -> None:
-    """C4's shards as published, a few documents each, and a tokenizer of whole words."""
+    """Write C4 shards as published, with a few documents each, and a word-level tokenizer."""
     tokenizers = pytest.importorskip("tokenizers")
     words = {word: at for at, word in enumerate(WORDS)}
     model = tokenizers.models.WordLevel(words, unk_token="<unk>")
@@ -84,7 +84,7 @@ def climate(folder: Path) -> None:
 
 
 def archive(path: Path, members: Iterable[tuple[str, bytes]]) -> bytes:
-    """Write a tar file; returns its bytes."""
+    """Write a tar file and return its bytes."""
     with tarfile.open(path, "w") as made:
         for name, content in members:
             member = tarfile.TarInfo(name)
@@ -141,10 +141,10 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-# --- each published form ---
+# --- published formats ---
 
 
-def test_c4_becomes_token_files_that_end_each_document(source: Path, tmp_path: Path) -> None:
+def test_c4_becomes_token_files_with_document_ends(source: Path, tmp_path: Path) -> None:
     c4(source)
     assert prepare("llama31_8b", source) == 0
     made = tmp_path / "made"
@@ -174,7 +174,7 @@ def test_gov_report_becomes_tokens_and_labels(source: Path, tmp_path: Path) -> N
     assert labels[100:].tolist() == rows[0][100:]
 
 
-def test_climate_maps_become_arrays_that_verify(source: Path, tmp_path: Path) -> None:
+def test_climate_maps_become_numpy_arrays(source: Path, tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     climate(source)
     assert prepare("deepcam", source) == 0
@@ -188,7 +188,7 @@ def test_climate_maps_become_arrays_that_verify(source: Path, tmp_path: Path) ->
             assert (label == file["climate/labels_0"][()]).all()
 
 
-def test_images_lie_in_folders_of_their_classes(source: Path, tmp_path: Path) -> None:
+def test_images_are_extracted_into_folders_of_their_classes(source: Path, tmp_path: Path) -> None:
     imagenet(source)
     assert prepare("resnet", source) == 0
     found = files(tmp_path / "made")
@@ -203,11 +203,11 @@ def test_images_lie_in_folders_of_their_classes(source: Path, tmp_path: Path) ->
     assert found["val/n00000002/ILSVRC2012_val_00000000.JPEG"] == picture(0)
 
 
-# --- whatever is made ---
+# --- all datasets ---
 
 
 @pytest.mark.parametrize("name", RAW)
-def test_processes_make_the_same_and_the_checksums_are_true(
+def test_checksums_are_correct_and_the_source_is_unchanged(
     name: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     RAW[name](source)
@@ -226,7 +226,7 @@ def test_processes_make_the_same_and_the_checksums_are_true(
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", RAW)
-def test_several_processes_make_the_same(name: str, source: Path, tmp_path: Path) -> None:
+def test_several_processes_prepare_the_same_files(name: str, source: Path, tmp_path: Path) -> None:
     RAW[name](source)
     assert prepare(name, source) == 0
     alone = files(tmp_path / "made")
@@ -248,7 +248,7 @@ def test_a_prepared_dataset_is_not_overwritten(
 
 
 def killed(words: list[str], pieces: Path, count: int) -> None:
-    """Call podium, and kill it as soon as so many pieces are done."""
+    """Start podium and kill it as soon as `count` pieces are done."""
     process = subprocess.Popen([sys.executable, "-m", "podium", *words])
     until = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < until:
@@ -260,7 +260,7 @@ def killed(words: list[str], pieces: Path, count: int) -> None:
 
 
 def linger(folder: Path) -> None:
-    """A piece that takes long; a file tells which process makes it."""
+    """Prepare a piece for a long time; the name of a file is the ID of the process."""
     (folder / str(os.getpid())).touch()
     time.sleep(600)
 
@@ -296,7 +296,7 @@ def test_no_worker_outlives_a_call_that_is_ended(how: signal.Signals, tmp_path: 
                 os.kill(worker, signal.SIGKILL)
 
 
-def test_what_was_done_before_a_kill_is_not_done_again(source: Path, tmp_path: Path) -> None:
+def test_pieces_finished_before_a_kill_are_kept(source: Path, tmp_path: Path) -> None:
     c4(source)
     target = tmp_path / "made"
     pieces = work_folder(target) / "pieces"
@@ -320,7 +320,7 @@ def test_what_was_done_before_a_kill_is_not_done_again(source: Path, tmp_path: P
     assert files(target) == made
 
 
-def test_pieces_of_another_source_are_not_gone_on_with(
+def test_pieces_of_another_source_are_an_error(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     imagenet(source)
@@ -393,7 +393,7 @@ BAD: list[tuple[str, str, Callable[[Path], object], str]] = [
 
 
 @pytest.mark.parametrize(("name", "at", "harm", "message"), BAD)
-def test_a_bad_source_is_told_with_its_file_and_nothing_is_made(
+def test_a_bad_source_file_is_reported_and_creates_no_dataset(
     name: str,
     at: str,
     harm: Callable[[Path], object],
@@ -410,7 +410,7 @@ def test_a_bad_source_is_told_with_its_file_and_nothing_is_made(
     assert not (tmp_path / "made").exists()
 
 
-def test_fewer_shards_are_taken_where_that_is_allowed(source: Path, tmp_path: Path) -> None:
+def test_allow_subset_accepts_fewer_shards(source: Path, tmp_path: Path) -> None:
     c4(source)
     for number in range(770, 1024):
         shard(source, number).unlink()
@@ -432,7 +432,7 @@ def test_fewer_shards_are_taken_where_that_is_allowed(source: Path, tmp_path: Pa
         (["llama31_8b", "--from", ".", "--tokenizer", "no"], "--tokenizer: file no does not exist"),
     ],
 )
-def test_what_cannot_be_prepared_is_told(
+def test_a_bad_argument_is_reported(
     words: list[str],
     message: str,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""`podium data verify`: every benchmark's dataset, whole and damaged."""
+"""`podium data verify`: the dataset of every benchmark, intact and damaged."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from podium.compliance.cli.entry import run
 from tests.reference_runs.datasets import LITTLE, settings
 
 TEXTS = ("sentiment", "transformer")
-"""Datasets of which a part may be cut off any file: texts and their words."""
+"""Text datasets: a truncated file is still valid."""
 LOST = {"oc20": 4}
-"""Samples of a file that is cut off, where it has several, each of which is named."""
+"""Samples of a truncated file that contains several; each sample is reported."""
 
 
 @pytest.fixture
@@ -31,14 +31,14 @@ def verify(name: str, folder: Path, *more: str) -> int:
 
 
 def largest(name: str, folder: Path) -> Path:
-    """The largest file of a dataset that is no network to begin with."""
+    """The largest file of a dataset that is not an initial network."""
     files = [each for each in folder.rglob("*") if each.is_file()]
     chosen = [each for each in files if each.name not in LITTLE[name].networks]
     return max(chosen, key=lambda each: each.stat().st_size)
 
 
 @pytest.mark.parametrize("name", LITTLE)
-def test_a_whole_dataset_is_usable_and_a_damaged_one_named(
+def test_an_intact_dataset_is_usable_and_a_damaged_file_is_reported(
     name: str, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     LITTLE[name].write(data)
@@ -61,7 +61,7 @@ def test_a_whole_dataset_is_usable_and_a_damaged_one_named(
     assert shown.out.splitlines()[-1] == f"{data}: not usable"
 
 
-def test_one_faulty_sample_hides_no_other(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_faulty_sample_is_reported(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     LITTLE["resnet"].write(data)
     wrong = [data / "train" / f"n0{at}" / "a.JPEG" for at in (1, 2, 5)]
     for path in wrong:
@@ -76,7 +76,7 @@ def test_one_faulty_sample_hides_no_other(data: Path, capsys: pytest.CaptureFixt
         assert [str(path) in fault for path, fault in zip(wrong, training["faults"], strict=True)]
 
 
-def test_some_samples_are_chosen_from_the_first_to_the_last(
+def test_the_chosen_samples_include_the_last_sample(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     LITTLE["resnet"].write(data)
@@ -114,7 +114,7 @@ def test_files_are_compared_with_their_checksums(
         (f"{'0' * 64}  absent.bin", "absent.bin cannot be read: No such file"),
     ],
 )
-def test_a_list_of_checksums_that_is_none_or_names_what_is_missing(
+def test_an_invalid_checksum_list_or_a_missing_file_is_reported(
     line: str, message: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     LITTLE["llama31_8b"].write(data)
@@ -135,7 +135,7 @@ def test_a_list_of_checksums_that_is_none_or_names_what_is_missing(
         (["resnet", ".", "--set", "layers"], 2, "--set: expected KEY=VALUE, got 'layers'"),
     ],
 )
-def test_what_cannot_be_verified_is_told(
+def test_a_dataset_that_cannot_be_verified_is_reported(
     words: list[str],
     status: int,
     message: str,

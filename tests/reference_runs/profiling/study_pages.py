@@ -1,4 +1,4 @@
-"""Pages of studies and of a plan, made from small data."""
+"""Pages of studies and of a schedule with small data."""
 
 from __future__ import annotations
 

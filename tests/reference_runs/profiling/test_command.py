@@ -1,4 +1,4 @@
-"""`podium profile` as its users meet it: tables, files, the page, and what goes wrong."""
+"""`podium profile` on the command line: tables, files, the page and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.reference_runs.profiling.study_pages import PAGES
 
 torch = pytest.importorskip("torch")
 STEPS = 5
-"""Steps that are recorded."""
+"""The number of recorded steps."""
 
 FAST = ("--device", "cpu", "--turns", "1", "--steps", "4")
 
@@ -35,7 +35,7 @@ def podium(*words: object) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of one profile, and what was printed."""
+    """The folder of a profile and the printed text."""
     folder = tmp_path_factory.mktemp("profile") / "out"
     status, out, err = podium("profile", "llama31_8b", *FAST, "--output", folder)
     assert (status, err) == (0, "")
@@ -91,12 +91,14 @@ def test_parts_of_a_step_are_named(profile: dict[str, Any]) -> None:
     assert {"forward", "backward", "optimizer", "loader"} <= parts
 
 
-def test_the_log_has_the_blocks_and_the_evaluation(profile: dict[str, Any]) -> None:
+def test_the_profile_has_a_block_and_an_evaluation(profile: dict[str, Any]) -> None:
     assert [each["kind"] for each in profile["intervals"]] == ["block", "evaluation"]
     assert all(each["end_ms"] >= each["begin_ms"] for each in profile["intervals"])
 
 
-def test_tables_and_trace_say_the_same(made: tuple[Path, str], profile: dict[str, Any]) -> None:
+def test_the_table_and_the_trace_match_the_profile(
+    made: tuple[Path, str], profile: dict[str, Any]
+) -> None:
     folder = made[0]
     with (folder / "operators.csv").open(newline="") as stream:
         rows = [*csv.DictReader(stream)]
@@ -107,8 +109,8 @@ def test_tables_and_trace_say_the_same(made: tuple[Path, str], profile: dict[str
     assert {"layer blocks.0.attention", "aten::mm"} <= names
 
 
-def test_the_trace_says_its_rank_before_anything_else_could(made: tuple[Path, str]) -> None:
-    # Tools that compare ranks take the first match of this in a file
+def test_the_trace_contains_its_rank_before_the_events(made: tuple[Path, str]) -> None:
+    # Tools that compare ranks use the first match of this pattern in a file
     text = (made[0] / "traces/rank_0.json").read_text()
     found = re.search(r'"rank":\s+(\d+)', text)
     assert found is not None
@@ -123,13 +125,15 @@ def test_holistic_trace_analysis_reads_the_trace(made: tuple[Path, str]) -> None
     assert len(set(found.t.get_trace(0)["iteration"]) - {-1}) >= STEPS - 1
 
 
-def test_utilisation_lies_beside_the_log(made: tuple[Path, str], profile: dict[str, Any]) -> None:
+def test_utilization_is_sampled_in_every_interval_and_is_not_logged(
+    made: tuple[Path, str], profile: dict[str, Any]
+) -> None:
     folder = made[0]
     ends = [(each["begin_ms"], each["end_ms"]) for each in profile["intervals"]]
     assert {each["interval"] for each in profile["usage"]} == set(range(len(ends)))
     for each in profile["usage"]:
         begin, end = ends[each["interval"]]
-        # Read right before the interval and right after it, on a machine that may be busy
+        # Readings are just before and just after the interval, on a machine that may be busy
         assert begin - 2000 < each["begin_ms"] <= each["end_ms"] < end + 2000
         assert each["begin_ms"] < end
         assert each["end_ms"] > begin
@@ -154,7 +158,7 @@ def test_the_recorded_steps_have_a_timeline(profile: dict[str, Any]) -> None:
 
 
 class Tags(HTMLParser):
-    """What a page could fetch, and whether it styles elements one by one."""
+    """The attributes of a page that fetch a resource or style an element."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -166,7 +170,7 @@ class Tags(HTMLParser):
 
 
 def complaints(text: str, folder: Path) -> tuple[str, list[str]]:
-    """A page's elements in a browser, and what it writes to its console."""
+    """The elements of a page in a browser and the lines of its console."""
     file = folder / "page.html"
     file.write_text(text, encoding="utf-8")
     flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/browser")
@@ -183,21 +187,21 @@ def complaints(text: str, folder: Path) -> tuple[str, list[str]]:
     return done.stdout, console_lines(done.stderr)
 
 
-def test_the_page_fetches_nothing_and_shows_without_complaint(
+def test_the_page_fetches_nothing_and_has_no_console_messages(
     made: tuple[Path, str], tmp_path: Path
 ) -> None:
     text = (made[0] / "profile.html").read_text()
-    assert Tags(text).fetched == [("a", "href")]  # to its own content
+    assert Tags(text).fetched == [("a", "href")]  # a link to its own content
     assert "default-src 'none'; style-src 'sha256-" in text
-    shown, told = complaints(text, tmp_path)
-    assert told == []
-    # Its script has run: tables can be sorted
+    shown, reported = complaints(text, tmp_path)
+    assert reported == []
+    # The script ran: tables can be sorted
     assert "<button" in shown
     for title in ("Utilization of the machine", "Timeline of the recorded steps", "Roofline"):
         assert title in shown
 
 
-def test_a_profile_that_was_cut_short_has_a_page(profile: dict[str, Any]) -> None:
+def test_an_interrupted_profile_has_a_page(profile: dict[str, Any]) -> None:
     lists = ("layers", "operators", "parts", "timeline", "usage", "levels", "intervals", "steps_ms")
     empty = {name: [] for name in lists}
     text = render({**profile, **empty, "roof": None, "complete": False})
@@ -206,7 +210,7 @@ def test_a_profile_that_was_cut_short_has_a_page(profile: dict[str, Any]) -> Non
     assert "interrupted" not in render(profile)
 
 
-def test_a_hostile_name_is_text(profile: dict[str, Any]) -> None:
+def test_a_name_with_html_is_escaped(profile: dict[str, Any]) -> None:
     evil = "<script>alert(1)</script>"
     layers = [{**each, "kind": evil} for each in profile["layers"]]
     assert evil not in render({**profile, "layers": layers, "device_name": evil})
@@ -223,7 +227,7 @@ def test_a_hostile_name_is_text(profile: dict[str, Any]) -> None:
         (["llama31_8b", "--set", "last_step"], "--set: expected KEY=VALUE, got 'last_step'"),
     ],
 )
-def test_what_cannot_be_profiled_is_said_in_one_line(words: list[str], said: str) -> None:
+def test_a_bad_argument_is_an_error_of_one_line(words: list[str], said: str) -> None:
     if "cuda:99" in words and torch.cuda.is_available():
         pytest.skip("there is a device")
     status, out, err = podium("profile", *words)
@@ -231,7 +235,9 @@ def test_what_cannot_be_profiled_is_said_in_one_line(words: list[str], said: str
     assert said in err
 
 
-def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_torch_is_reported_with_its_install_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name)
 
@@ -247,14 +253,14 @@ def missing_torch(missing: Any) -> Any:
     return lambda name: missing(name) if name == "torch" else import_module(name)
 
 
-def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("")
     status, _, err = podium("profile", "llama31_8b", "--output", tmp_path)
     assert (status, err.count("\n")) == (2, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_a_profile_that_dies_is_kept_as_far_as_it_went(
+def test_an_interrupted_profile_keeps_its_finished_levels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die(*_: object) -> None:
@@ -273,7 +279,7 @@ def test_a_profile_that_dies_is_kept_as_far_as_it_went(
 
 
 @pytest.mark.long
-def test_a_profile_that_is_killed_can_be_read_as_far_as_it_went(tmp_path: Path) -> None:
+def test_a_killed_profile_keeps_its_finished_levels(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     words = ("-m", "podium", "profile", "ncf", "--device", "cpu", "--turns", "2")
     with subprocess.Popen(
@@ -290,14 +296,14 @@ def test_a_profile_that_is_killed_can_be_read_as_far_as_it_went(tmp_path: Path) 
     assert [each["level"] for each in kept["levels"]] == ["bare", "run", "layers"]
     assert kept["complete"] is False
     assert "interrupted" in (folder / "profile.html").read_text()
-    # What was sampled until then is whole lines
+    # The samples until then are complete lines
     lines = (folder / "usage.txt").read_text().splitlines()
     assert [json.loads(line.split(":::MLLOG ")[1])["key"] for line in lines]
     assert (folder / "log.txt").read_text().count("block_stop") == 2
 
 
 @pytest.mark.parametrize("level", ["run", "layers"])
-def test_a_level_may_be_the_deepest(level: str, tmp_path: Path) -> None:
+def test_the_level_option_sets_the_deepest_level(level: str, tmp_path: Path) -> None:
     few = ("--device", "cpu", "--turns", "1", "--steps", "3", "--utilisation", "none")
     status, out, _ = podium("profile", "ncf", *few, "--level", level, "--output", tmp_path / "out")
     assert status == 0
@@ -309,7 +315,7 @@ def test_a_level_may_be_the_deepest(level: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", PAGES.values(), ids=PAGES)
 def test_pages_of_studies_fetch_nothing(text: str) -> None:
-    # Its own and no other
+    # Only the script of the page itself
     assert text.count("<script>") == 1
     assert Tags(text).fetched == [("a", "href")]
     assert "default-src 'none'; style-src 'sha256-" in text
@@ -317,7 +323,7 @@ def test_pages_of_studies_fetch_nothing(text: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("text", PAGES.values(), ids=PAGES)
-def test_pages_of_studies_show_without_complaint(text: str, tmp_path: Path) -> None:
-    shown, told = complaints(text, tmp_path)
-    assert told == []
+def test_pages_of_studies_have_no_console_messages(text: str, tmp_path: Path) -> None:
+    shown, reported = complaints(text, tmp_path)
+    assert reported == []
     assert "<button" in shown

@@ -1,4 +1,4 @@
-"""What the levels count and time, on modules whose figures are known."""
+"""The counts and times of the levels, on modules with known values."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CPU = torch.device("cpu")
 
 
 class Two(nn.Module):
-    """Two products, 8 to 16 to 4 features."""
+    """Two linear layers: 8 to 16 to 4 features."""
 
     def __init__(self) -> None:
         super().__init__()
         self.inner = nn.ModuleDict({"first": nn.Linear(8, 16), "second": nn.Linear(16, 4)})
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The products of a batch."""
+        """Apply both layers to a batch."""
         y: torch.Tensor = self.inner["second"](self.inner["first"](x))
         return y
 
@@ -45,20 +45,20 @@ def flop(counter: Counter, module: str, phase: str) -> float:
     return sum(c.flop for p, c in counter.found.items() if (p.module, p.phase) == (module, phase))
 
 
-def test_products_have_the_flop_of_their_sides() -> None:
+def test_products_have_the_flop_of_their_dimensions() -> None:
     counter, model = Counter(), Two()
     with counter.counting(model):
         model(torch.randn(32, 8)).sum().backward()
     assert flop(counter, "inner.first", "forward") == 2 * 32 * 8 * 16
     assert flop(counter, "inner.second", "forward") == 2 * 32 * 16 * 4
-    # The first takes data, whose gradient nobody wants: one product; the second has both
+    # The first layer needs no gradient of its input: one product; the second has two
     assert flop(counter, "inner.first", "backward") == 2 * 32 * 8 * 16
     assert flop(counter, "inner.second", "backward") == 2 * (2 * 32 * 16 * 4)
 
 
 @pytest.mark.parametrize(("query_heads", "heads"), [(4, 4), (4, 2)])
 def test_attention_has_the_flop_of_its_products(query_heads: int, heads: int) -> None:
-    """By hand: two products forward; backward the scores again, and four gradients."""
+    """Two products forward; backward, the scores again and four gradients."""
     queries = torch.randn(2, query_heads, 32, 8, requires_grad=True)
     keys, values = (torch.randn(2, heads, 32, 8, requires_grad=True) for _ in range(2))
     counter = Counter()
@@ -74,7 +74,7 @@ def test_attention_has_the_flop_of_its_products(query_heads: int, heads: int) ->
     assert found == {"other": 2 * product, "backward": 5 * product}
 
 
-def test_views_move_nothing_and_sums_in_place_take_no_memory() -> None:
+def test_views_move_no_bytes_and_in_place_sums_allocate_no_memory() -> None:
     counter, x = Counter(), torch.zeros(10, 10)
     with counter.counting(Two()):
         x.t().reshape(100)
@@ -87,7 +87,7 @@ def test_views_move_nothing_and_sums_in_place_take_no_memory() -> None:
     assert found["aten::add"] == (0, 1200, 400)
 
 
-def test_an_optimizer_has_a_phase_of_its_own() -> None:
+def test_the_optimizer_is_a_separate_phase() -> None:
     counter, model = Counter(), Two()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model(torch.randn(2, 8)).sum().backward()
@@ -108,7 +108,7 @@ def test_each_pass_of_each_module_is_timed() -> None:
         assert each.forward > 0
         assert each.backward > 0
     assert passes[""].forward > passes["inner.first"].forward + passes["inner.second"].forward
-    # Its hooks are gone
+    # The hooks are removed
     model(torch.randn(32, 8))
     assert clock.passes() == passes
 
@@ -129,7 +129,7 @@ def test_a_pass_without_gradients_has_no_backward() -> None:
         ([], [(0, 1)], 0),
     ],
 )
-def test_overlap(
+def test_the_overlap_of_spans_is_counted_once(
     first: list[tuple[float, float]], second: list[tuple[float, float]], both: float
 ) -> None:
     assert overlap(union(first), union(second)) == both
@@ -137,12 +137,12 @@ def test_overlap(
     assert total(union([*first, *second])) == total(union(first)) + total(union(second)) - both
 
 
-def test_the_roof_is_flat_behind_its_ridge() -> None:
+def test_the_roofline_is_flat_above_its_ridge_point() -> None:
     roof = Roof(flop_per_s=100, bytes_per_s=10)
     assert [roof.reachable(x) for x in (1, 10, 1000)] == [10, 100, 100]
 
 
-def test_a_large_trace_loses_its_shortest_events(tmp_path: Path) -> None:
+def test_a_large_trace_is_shortened_by_its_shortest_events(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     events = [{"ph": "X", "name": f"k{n}", "ts": n, "dur": n % 100} for n in range(1000)]
     events.append({"ph": "M", "name": "process_name"})
@@ -160,7 +160,7 @@ def test_a_large_trace_loses_its_shortest_events(tmp_path: Path) -> None:
     assert len(kept) > 200
 
 
-def test_what_a_counted_operator_calls_is_part_of_it() -> None:
+def test_an_operator_includes_the_operators_that_it_calls() -> None:
     model, counter = nn.Conv2d(3, 8, 3), Counter()
     x = torch.randn(2, 3, 16, 16)
     with counter.counting(model):
@@ -176,14 +176,14 @@ def test_what_a_counted_operator_calls_is_part_of_it() -> None:
         ("", "forward", "aten::convolution"),
         ("", "backward", "aten::convolution_backward"),
     }
-    # The product itself is no operator beside it, whatever the device names it
+    # The inner product is not a separate operator
     assert "aten::_convolution" in found[OperatorCall("", "forward", "aten::convolution")]
     assert heavy <= set(found)
     assert "aten::_convolution" not in {place.operator for place in found}
 
 
-def test_calls_are_those_of_the_operator_itself() -> None:
-    """Not of what it calls: a product had three, attention 22."""
+def test_calls_count_only_the_operator_itself() -> None:
+    """Nested calls are not counted: a product would have 3 calls and attention 22."""
     model, counter = nn.Linear(8, 4, bias=False), Counter()
     x = torch.randn(16, 8, requires_grad=True)
     with counter.counting(model):
@@ -199,7 +199,7 @@ def test_calls_are_those_of_the_operator_itself() -> None:
 
 
 def event(name: str, begin: float, end: float, **more: object) -> SimpleNamespace:
-    """One of the profiler's events, on the host unless `device` says CUDA; microseconds."""
+    """A profiler event in microseconds, on the host unless `device` is CUDA."""
     plain = {
         "device_type": SimpleNamespace(name=more.pop("device", "CPU")),
         "time_range": SimpleNamespace(start=begin, end=end),
@@ -217,7 +217,7 @@ def event(name: str, begin: float, end: float, **more: object) -> SimpleNamespac
 
 
 def found_in(events: list[SimpleNamespace], device: str) -> RecordedKernels:
-    """What a recording makes of events."""
+    """The recorded kernels of events."""
     made = Recording(None, torch.device(device))
     made._finished(SimpleNamespace(events=lambda: events))
     return made.found
@@ -234,7 +234,7 @@ def test_communication_on_a_gpu_is_exposed_where_no_kernel_runs() -> None:
         event("Memcpy HtoD (Pinned -> Device)", 60, 70, device="CUDA"),
     ]
     found = found_in(events, "cuda")
-    # From 30 to 60, with work beside it from 30 to 40 and from 55 to 58
+    # Communication is from 30 to 60, overlapped from 30 to 40 and from 55 to 58
     assert (found.overlapped, found.exposed) == (13, 17)
     stretches = [(each.lane, each.begin_ms, each.end_ms) for each in timeline_of(found)]
     assert stretches == [
@@ -245,11 +245,11 @@ def test_communication_on_a_gpu_is_exposed_where_no_kernel_runs() -> None:
     ]
 
 
-def test_communication_on_a_processor_is_exposed_where_no_operator_runs() -> None:
+def test_communication_on_a_cpu_is_exposed_where_no_operator_runs() -> None:
     events = [
         event("ProfilerStep#3", 0, 100, scope=7),
         event("gloo:all_reduce", 20, 60, scope=7),
-        # A range that waits for it is no work
+        # A range that waits for communication is not computation
         event("DistributedDataParallel.forward", 0, 100, scope=7),
         event("aten::mm", 10, 30),
         event("aten::add", 50, 55),

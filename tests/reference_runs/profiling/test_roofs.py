@@ -20,7 +20,7 @@ from podium.reference_runs.profiling.profile import Limit, Roofs
 from podium.reference_runs.profiling.text import roofs_lines
 
 STEPS = 5
-"""Steps that are recorded."""
+"""The number of recorded steps."""
 FAST = ("--device", "cpu", "--turns", "1", "--steps", "3", "--utilisation", "none")
 
 
@@ -31,7 +31,7 @@ def podium(*words: object) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of one profile, and what was printed."""
+    """The folder of a profile and the printed text."""
     folder = tmp_path_factory.mktemp("roofs") / "out"
     status, out, err = podium("profile", "ncf", *FAST, "--roofs", "all", "--output", folder)
     assert (status, err) == (0, "")
@@ -61,14 +61,16 @@ def test_the_work_is_that_of_all_operators(profile: dict[str, Any]) -> None:
     assert work["reading data"] == profile["global_batch_size"] * 20
 
 
-def test_the_longest_work_binds(made: tuple[Path, str], profile: dict[str, Any]) -> None:
+def test_the_limit_with_the_longest_time_binds(
+    made: tuple[Path, str], profile: dict[str, Any]
+) -> None:
     roofs = profile["roofs"]
     longest = max(roofs["limits"], key=lambda each: each["ms"])
     assert (roofs["binds"], roofs["least_ms"]) == (longest["name"], longest["ms"])
     assert f"{roofs['binds']} binds: at least " in made[1]
 
 
-def test_a_limit_above_the_time_of_a_step_says_why() -> None:
+def test_a_limit_longer_than_a_step_is_explained() -> None:
     slow = Limit(name="memory", per_s=1e6, per_step=1e5, ms=100, intensity=2)
     roofs = Roofs(limits=(slow,), binds="memory", least_ms=100, step_ms=40)
     assert roofs_lines(roofs)[-2:] == [
@@ -79,7 +81,7 @@ def test_a_limit_above_the_time_of_a_step_says_why() -> None:
     assert roofs_lines(roofs)[-1] == "memory binds: at least 100 ms of the 160 ms of a step (62%)"
 
 
-def test_the_page_has_a_picture_with_a_line_for_each_roof(
+def test_the_page_has_a_chart_with_a_line_for_each_roof(
     made: tuple[Path, str], profile: dict[str, Any]
 ) -> None:
     text = (made[0] / "profile.html").read_text()
@@ -87,7 +89,7 @@ def test_the_page_has_a_picture_with_a_line_for_each_roof(
     picture = text[text.index('class="roofline roofs"') :].partition("</svg>")[0]
     assert picture.count("<polyline") == 1 + 2
     assert picture.count("<circle") == 2
-    # The profile of an earlier version has no such field
+    # A profile of an earlier version has no roofs
     old = {name: value for name, value in profile.items() if name != "roofs"}
     assert "Limits of a step" not in render(old)
 

@@ -1,4 +1,4 @@
-"""How busy the machine is beside the log: what is read, when, and what happens without it."""
+"""The utilization of the machine in a profile: readings, intervals and missing packages."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ CUDA = torch.device("cuda", 0)
 
 
 class FakeError(Exception):
-    """What the fake NVML raises."""
+    """The exception that the fake NVML raises."""
 
 
 class FakeNvml(ModuleType):
-    """The functions of nvidia-ml-py that are asked, for one GPU; `lacks` names those that fail."""
+    """The used functions of nvidia-ml-py, for one GPU; the functions in `lacks` fail."""
 
     NVMLError = FakeError
     NVML_SUCCESS, NVML_CLOCK_SM, NVML_CLOCK_MEM = 0, 1, 2
@@ -80,10 +80,10 @@ class FakeNvml(ModuleType):
 
     def nvmlDeviceGetFieldValues(self, _: Any, fields: list[tuple[int, int]]) -> Any:  # noqa: N802
         self.links += 1000  # KiB since the driver was loaded
-        told = 0 if "FieldValues" not in self.lacks else 3
+        reported = 0 if "FieldValues" not in self.lacks else 3
         return [
             SimpleNamespace(
-                nvmlReturn=told, value=SimpleNamespace(ullVal=self.links * (1 + (field == 138)))
+                nvmlReturn=reported, value=SimpleNamespace(ullVal=self.links * (1 + (field == 138)))
             )
             for field, _ in fields
         ]
@@ -96,7 +96,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
     return fake
 
 
-def test_a_gpu_tells_its_figures_in_usual_units(nvml: FakeNvml) -> None:
+def test_gpu_readings_are_converted_to_common_units(nvml: FakeNvml) -> None:
     gpu = Gpu("GPU-1", 0)
     assert gpu.read() == GpuReading(
         busy=0.75,
@@ -113,7 +113,7 @@ def test_a_gpu_tells_its_figures_in_usual_units(nvml: FakeNvml) -> None:
     assert nvml.open == 0
 
 
-def test_what_a_gpu_does_not_tell_is_left_out(nvml: FakeNvml) -> None:
+def test_unsupported_gpu_readings_are_none(nvml: FakeNvml) -> None:
     nvml.lacks = ("PowerUsage", "FieldValues", "PcieThroughput", "HandleByUUID")
     found = Gpu("GPU-1", 0).read()
     assert (found.power, found.nvlink_sent, found.pcie_sent) == (None, None, None)
@@ -127,20 +127,24 @@ def test_what_a_gpu_does_not_tell_is_left_out(nvml: FakeNvml) -> None:
         (("HandleByUUID", "HandleByIndex"), "NVML is unavailable: HandleByIndex: Not Supported"),
     ],
 )
-def test_nvml_that_fails_is_one_line(nvml: FakeNvml, lacks: tuple[str, ...], said: str) -> None:
+def test_an_nvml_failure_is_an_error_of_one_line(
+    nvml: FakeNvml, lacks: tuple[str, ...], said: str
+) -> None:
     nvml.lacks = lacks
     with pytest.raises(NvmlMissing, match=f"^{said}$"):
         Gpu("GPU-1", 0)
 
 
-def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_its_install_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     with pytest.raises(NvmlMissing, match=r"pip install nvidia-ml-py$"):
         Gpu("GPU-1", 0)
 
 
 def reading(at: float, **changes: Any) -> Reading:
-    """A moment at which all counters are as far as so many seconds bring them."""
+    """A reading at a time in seconds, with counters proportional to the time."""
     counters = {
         "busy": at * 3,
         "whole": at * 4,
@@ -156,7 +160,7 @@ def reading(at: float, **changes: Any) -> Reading:
     return Reading(at=at, **{**counters, **changes})
 
 
-def test_a_span_has_rates_and_levels() -> None:
+def test_a_span_has_rates_of_counters_and_current_levels() -> None:
     found = between(reading(100), reading(102, memory=2000), 3)
     assert found == Usage(
         begin_ms=100_000,
@@ -173,7 +177,7 @@ def test_a_span_has_rates_and_levels() -> None:
     )
 
 
-def test_nvlink_is_a_rate_of_what_it_has_counted(nvml: FakeNvml) -> None:
+def test_the_nvlink_rate_is_computed_from_its_counters(nvml: FakeNvml) -> None:
     gpu = Gpu("GPU-1", 0)
     found = between(reading(1, gpu=gpu.read()), reading(3, gpu=gpu.read()), 0)
     assert found.gpu is not None
@@ -181,7 +185,7 @@ def test_nvlink_is_a_rate_of_what_it_has_counted(nvml: FakeNvml) -> None:
     assert stats_of(found)["gpu_power"] == 412.5
 
 
-def test_an_interval_is_sampled_from_its_begin_to_its_end() -> None:
+def test_an_interval_is_sampled_from_start_to_end() -> None:
     kept: list[Usage] = []
     sampler = Sampler(Machine(), kept.append, period=0.15)
     begun = time.time() * 1000
@@ -194,14 +198,14 @@ def test_an_interval_is_sampled_from_its_begin_to_its_end() -> None:
     first = [each for each in kept if each.interval == 0]
     assert len(first) >= 2
     assert first[0].begin_ms == pytest.approx(begun, abs=300)
-    # They follow upon each other without a gap
+    # The samples follow each other without a gap
     assert [each.begin_ms for each in first[1:]] == [each.end_ms for each in first[:-1]]
-    # One that is over at once has a span as well
+    # An interval that ends at once has a sample as well
     assert [each.interval for each in kept[len(first) :]] == [1]
     assert kept[-1].end_ms <= ended + 1
 
 
-def test_work_of_this_process_is_seen() -> None:
+def test_the_cpu_time_of_this_process_is_measured() -> None:
     kept: list[Usage] = []
     sampler = Sampler(Machine(), kept.append)
     used = time.process_time()
@@ -212,7 +216,7 @@ def test_work_of_this_process_is_seen() -> None:
     assert seconds == pytest.approx(0.2, abs=0.06)
 
 
-def test_a_reading_that_fails_ends_sampling_with_a_line() -> None:
+def test_a_failed_reading_ends_sampling_with_a_message() -> None:
     class Broken(Machine):
         def read(self) -> Reading:
             raise OSError("the disk is gone")
@@ -227,7 +231,7 @@ def test_a_reading_that_fails_ends_sampling_with_a_line() -> None:
 
 
 def watched_block(wanted: ProfileRequest, device: torch.device = CPU) -> Watched:
-    """One block, logged and sampled."""
+    """A block that is logged and sampled."""
     watched = Watched(wanted)
     with (
         Logger(watched.sinks, rank=0) as log,
@@ -243,23 +247,23 @@ def keys_of(path: Path) -> list[str]:
     return [json.loads(line.split(":::MLLOG ")[1])["key"] for line in path.read_text().splitlines()]
 
 
-def test_spans_are_in_the_times_of_the_intervals(tmp_path: Path) -> None:
+def test_samples_have_the_times_of_their_intervals(tmp_path: Path) -> None:
     watched = watched_block(ProfileRequest(folder=tmp_path))
     intervals, usage = watched.intervals()
     assert [each.kind for each in intervals] == ["block"]
     assert usage[0].begin_ms == pytest.approx(0, abs=50)
     assert usage[-1].end_ms == pytest.approx(intervals[0].end_ms, abs=50)
-    # Beside the log, not in it
+    # Samples are in a separate file, not in the log
     assert keys_of(tmp_path / "log.txt") == ["block_start", "block_stop"]
     assert set(keys_of(tmp_path / "usage.txt")) == {"tracked_stats"}
 
 
-def test_it_is_logged_where_that_is_asked(tmp_path: Path) -> None:
+def test_utilization_is_logged_on_request(tmp_path: Path) -> None:
     watched_block(ProfileRequest(folder=tmp_path, in_log=True))
     assert "tracked_stats" in keys_of(tmp_path / "log.txt")
 
 
-def test_nothing_is_sampled_where_none_is_wanted(tmp_path: Path) -> None:
+def test_utilization_none_samples_nothing(tmp_path: Path) -> None:
     watched = watched_block(ProfileRequest(folder=tmp_path, utilisation="none"))
     assert watched.intervals()[1] == ()
     assert not (tmp_path / "usage.txt").exists()
@@ -280,7 +284,7 @@ def test_a_missing_nvml_is_noted_and_the_rest_is_sampled(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("a_gpu")
-def test_a_missing_nvml_ends_a_profile_that_must_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_nvml_ends_a_profile_that_requires_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     watched = Watched(ProfileRequest(utilisation="all"))
     with (
@@ -292,7 +296,7 @@ def test_a_missing_nvml_ends_a_profile_that_must_have_it(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("a_gpu")
-def test_a_gpu_is_sampled_and_let_go(nvml: FakeNvml) -> None:
+def test_nvml_is_closed_after_a_gpu_is_sampled(nvml: FakeNvml) -> None:
     watched = watched_block(ProfileRequest(utilisation="all"), CUDA)
     (span,) = watched.intervals()[1]
     assert span.gpu is not None
@@ -300,7 +304,9 @@ def test_a_gpu_is_sampled_and_let_go(nvml: FakeNvml) -> None:
     assert nvml.open == 0
 
 
-def test_without_psutil_a_profile_goes_on_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_psutil_is_noted_and_the_profile_continues(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "psutil", None)
     watched = watched_block(ProfileRequest())
     assert watched.notes == ("the machine's utilization requires psutil: pip install psutil",)

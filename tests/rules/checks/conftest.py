@@ -1,4 +1,4 @@
-"""One good log per benchmark, as records that a test may change."""
+"""A good log for each benchmark, as records that a test may change."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ TARGETS: dict[str, tuple[Any, Any]] = {
     "stable_diffusion": (1.0, 1.0),
     "deepseekv3_671b": (3.7, 3.5),
 }
-"""A quality that misses the target, and one that reaches it."""
+"""A quality that misses the target, and a quality that reaches it."""
 
 
 def records(lines: Iterable[str]) -> list[Record]:
-    """The records of log lines."""
+    """Return the records of log lines."""
     return parse_log("\n".join(lines).encode()).records
 
 
 class GoodLog:
-    """A run that starts, evaluates at given points, reaches its target with the last, and stops."""
+    """A run with evaluations at given points, the last of which reaches the target."""
 
     def __init__(
         self,
@@ -98,29 +98,29 @@ class GoodLog:
 
     @property
     def context(self) -> Context:
-        """What checks know beside the run."""
+        """The context that checks need in addition to the run."""
         return self.rules.context(self.division, self.benchmark)
 
     def of(self, key: str) -> int:
-        """The place of a key's first record."""
+        """Return the index of the first record of a key."""
         return next(place for place, record in enumerate(self.records) if record.key == key)
 
     def add(self, *lines: str) -> GoodLog:
-        """Add records, and put all in the order of their times."""
+        """Add records, and sort all records by time."""
         self.records = sorted([*self.records, *records(lines)], key=lambda record: record.time_ms)
         return self
 
     def drop(self, *keys: str) -> GoodLog:
-        """Leave out all records of these keys."""
+        """Remove all records of these keys."""
         self.records = [record for record in self.records if record.key not in keys]
         return self
 
     def put(self, *lines: str) -> GoodLog:
-        """As `add`, in place of all records of the same keys."""
+        """Add records, and remove all other records of the same keys."""
         return self.drop(*(record.key for record in records(lines))).add(*lines)
 
     def move(self, key: str, minute: float, which: int = 0) -> GoodLog:
-        """Give one record of a key another time, and leave it where it stands."""
+        """Change the time of a record of a key, but not its index."""
         places = [place for place, record in enumerate(self.records) if record.key == key]
         record = self.records[places[which]]
         time_ms = START_MS + minute * MINUTE_MS
@@ -128,7 +128,7 @@ class GoodLog:
         return self
 
     def violations(self) -> dict[str, list[Violation]]:
-        """What the round's checks find, by id."""
+        """Return the violations that the checks of the round find, by check id."""
         run = Run(self.records)
         run.ordered = run.exact = False
         found = {
@@ -139,11 +139,11 @@ class GoodLog:
         return {id_: violations for id_, violations in found.items() if violations}
 
     def faults(self) -> list[str]:
-        """The ids of the checks that find something."""
+        """Return the ids of the checks that find a violation."""
         return list(self.violations())
 
 
 @pytest.fixture
 def good() -> Callable[[], GoodLog]:
-    """Makes a good log: llama31_8b in training 5.1."""
+    """A function that builds a good log of llama31_8b in training 5.1."""
     return lambda: GoodLog([12_288, 24_576, 36_864])

@@ -1,4 +1,4 @@
-"""What comes after the target, what lies outside the clock, how epochs are numbered."""
+"""Evaluations after the target, evaluations outside the timed part, and numbers of epochs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POINTS = [12_288, 24_576, 36_864, 49_152, 61_440]
 
 
 def outcomes(*qualities: float) -> list[str]:
-    """Outcomes of evaluations at the points of a good log."""
+    """Return the outcomes of evaluations at the points of a good log."""
     return [
         at(10 * (place + 1), "eval_accuracy", quality, samples_count=POINTS[place])
         for place, quality in enumerate(qualities)
@@ -27,7 +27,7 @@ def test_a_run_ends_with_the_evaluation_that_reaches_the_target() -> None:
     assert GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.5, 3.4, 3.3)).faults() == []
 
 
-def test_two_more_evaluations_are_too_many() -> None:
+def test_two_evaluations_after_the_target_are_reported() -> None:
     log = GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.3, 3.2, 3.1))
     (violation,) = log.violations()["evaluation.after-target"]
     assert violation.message == (
@@ -36,50 +36,50 @@ def test_two_more_evaluations_are_too_many() -> None:
     )
 
 
-def test_one_more_may_have_been_under_way() -> None:
+def test_one_evaluation_after_the_target_is_accepted() -> None:
     assert GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.5, 3.3, 3.2)).faults() == []
 
 
-def test_the_last_quality_must_be_that_of_the_target() -> None:
+def test_the_last_quality_must_reach_the_target() -> None:
     log = GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.5, 3.2, 3.4))
     (violation,) = log.violations()["evaluation.after-target"]
     assert violation.message.startswith("the last quality before run_stop is 3.4, although")
 
 
-def test_ranks_may_repeat_the_outcome() -> None:
+def test_ranks_may_repeat_an_outcome() -> None:
     log = GoodLog(POINTS)
     place = [i for i, record in enumerate(log.records) if record.key == "eval_accuracy"][-1]
     log.records[place:place] = [log.records[place]] * 3
     assert log.faults() == []
 
 
-def test_a_run_that_never_reaches_the_target_is_for_the_tables() -> None:
+def test_a_missed_target_is_not_reported_by_these_checks() -> None:
     assert GoodLog(POINTS).put(*outcomes(3.9, 3.8, 3.7, 3.6, 3.5)).faults() == []
 
 
-def test_open_runs_may_go_on() -> None:
+def test_open_runs_may_continue_after_the_target() -> None:
     log = GoodLog(POINTS, division="open").put(*outcomes(3.9, 3.2, 3.5, 3.6, 3.7))
     assert log.faults() == []
 
 
-def test_a_run_may_not_stop_before_its_target_is_known() -> None:
+def test_a_stop_before_the_last_quality_is_reported() -> None:
     log = GoodLog(POINTS).move("run_stop", 49.5)
     assert log.faults() == ["evaluation.stop-before-target", "evaluation.untimed"]
 
 
 @pytest.mark.parametrize(("early_ms", "faulty"), [(5, False), (100, False), (101, True)])
-def test_two_processes_may_race_to_log_the_end(early_ms: int, faulty: bool) -> None:
+def test_run_stop_may_precede_the_last_quality_by_100_ms(early_ms: int, faulty: bool) -> None:
     log = GoodLog(POINTS).move("run_stop", 50 - early_ms / 60_000)
     assert ("evaluation.stop-before-target" in log.faults()) is faulty
 
 
-def test_what_is_evaluated_after_the_run_is_on_no_clock() -> None:
+def test_stable_diffusion_may_be_evaluated_after_run_stop() -> None:
     log = GoodLog([512_000, 1_024_000], "stable_diffusion", "training 5.0", batch=512)
     assert log.move("run_stop", 12).faults() == []
 
 
 @pytest.mark.parametrize(("minute", "faults"), [(-0.01, ["evaluation.before-run"]), (0, [])])
-def test_evaluations_before_the_run_are_warned_of(minute: float, faults: list[str]) -> None:
+def test_evaluations_before_the_run_are_reported(minute: float, faults: list[str]) -> None:
     log = GoodLog(POINTS).add(at(minute, "eval_accuracy", 9.9, samples_count=0))
     assert log.drop("eval_start").faults() == faults
 
@@ -94,7 +94,7 @@ def test_epochs_are_numbered_from_one(rules: str, faults: list[str]) -> None:
     assert log.faults() == faults
 
 
-def test_an_evaluation_before_training_is_no_wrong_number() -> None:
+def test_an_evaluation_before_training_may_have_epoch_zero() -> None:
     log = GoodLog([0, 4, 8, 12], "resnet", "training 3.0", batch=2560, unit="epoch_num")
     assert log.faults() == []
 
@@ -112,7 +112,9 @@ def test_epoch_start_from_zero_is_noted() -> None:
         ({"BBOX": 0.38, "SEGM": 0.34}, ["evaluation.after-target"]),
     ],
 )
-def test_both_parts_of_a_target_count(quality: object, faults: list[str]) -> None:
+def test_a_target_is_reached_only_if_both_parts_are_reached(
+    quality: object, faults: list[str]
+) -> None:
     log = GoodLog([1, 2, 3, 4], "maskrcnn", "training 3.1", batch=64, unit="epoch_num")
     record = log.records[log.of("eval_accuracy")]
     log.records[log.of("eval_accuracy")] = type(record)(

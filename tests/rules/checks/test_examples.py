@@ -1,4 +1,4 @@
-"""The examples on the pages of checks are tried out, not only told."""
+"""The examples on the pages of checks are run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHER_ROUND = {
 
 
 def faults(id_: str, text: str) -> int:
-    """How much a check finds in an excerpt, which is all there is of the log."""
+    """Return the number of violations that a check finds in an excerpt of a log."""
     log = GoodLog([], rules=OTHER_ROUND.get(id_, "training 5.1"))
     log.records = records(text.splitlines())
     log.benchmark = str(Run(log.records).value("submission_benchmark"))
@@ -39,7 +39,7 @@ def test_the_bad_example_fails_and_the_good_one_passes(id_: str) -> None:
 
 
 @pytest.mark.parametrize("id_", BY_ID)
-def test_examples_are_whole_lines(id_: str) -> None:
+def test_examples_consist_of_complete_records(id_: str) -> None:
     for text in (BY_ID[id_].bad, BY_ID[id_].good):
         log = parse_log(text.encode())
         assert len(log.records) == len(text.splitlines())
@@ -47,7 +47,7 @@ def test_examples_are_whole_lines(id_: str) -> None:
 
 
 @pytest.mark.parametrize("id_", BY_ID)
-def test_a_check_says_what_it_is_and_why(id_: str) -> None:
+def test_a_check_has_a_statement_a_reason_and_a_citation(id_: str) -> None:
     each = BY_ID[id_]
     assert each.says[0].islower() or each.says.startswith(("run_", "init_", "time_"))
     assert not each.says.endswith(".")
@@ -56,7 +56,7 @@ def test_a_check_says_what_it_is_and_why(id_: str) -> None:
 
 
 @pytest.mark.parametrize("id_", BY_ID)
-def test_messages_keep_their_form(id_: str) -> None:
+def test_messages_state_a_requirement_and_hints_are_lower_case(id_: str) -> None:
     log = GoodLog([], rules=OTHER_ROUND.get(id_, "training 5.1"))
     log.records = records(BY_ID[id_].bad.splitlines())
     run = Run(log.records)
@@ -68,17 +68,17 @@ def test_messages_keep_their_form(id_: str) -> None:
         assert violation.hint[0].islower()
 
 
-def test_ids_are_unique() -> None:
+def test_ids_of_checks_are_unique() -> None:
     assert len(BY_ID) == len(HPC)
 
 
-def test_every_round_has_the_checks() -> None:
+def test_every_verified_round_has_the_checks() -> None:
     for rules in ROUNDS.values():
         if rules.verified:
             assert rules.checks == (HPC if rules.usage == "hpc" else ALL)
 
 
-def test_without_a_verifier_warnings_are_errors() -> None:
+def test_warnings_are_errors_in_rounds_without_a_verifier() -> None:
     for own, bound in zip(HPC, binding(HPC), strict=True):
         assert bound.id == own.id
         if own.severity is Severity.NOTE:
@@ -87,7 +87,7 @@ def test_without_a_verifier_warnings_are_errors() -> None:
             assert bound.severity is Severity.ERROR
 
 
-def test_a_record_of_odd_types_stops_no_check() -> None:
+def test_a_record_of_unusual_types_does_not_stop_a_check() -> None:
     odd = [
         None,
         True,

@@ -1,4 +1,4 @@
-"""Staging is on the clock until HPC 3.0."""
+"""Staging is part of the timed run before HPC 3.0."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def log(rules: str) -> GoodLog:
 
 
 @pytest.mark.parametrize("rules", ["hpc 1.0", "hpc 2.0", "hpc 3.0"])
-def test_a_good_log_has_no_fault(rules: str) -> None:
+def test_a_good_log_has_no_findings(rules: str) -> None:
     assert log(rules).faults() == []
 
 
@@ -23,12 +23,12 @@ def test_a_good_log_has_no_fault(rules: str) -> None:
     ("rules", "faults"),
     [("hpc 1.0", ["staging.untimed"]), ("hpc 2.0", ["staging.untimed"]), ("hpc 3.0", [])],
 )
-def test_staging_lies_within_the_timed_part(rules: str, faults: list[str]) -> None:
+def test_staging_must_be_timed_before_hpc_3_0(rules: str, faults: list[str]) -> None:
     assert log(rules).put(at(-2, "staging_start")).faults() == faults
 
 
 @pytest.mark.parametrize(
     ("rules", "faults"), [("hpc 2.0", ["staging.not-logged"]), ("hpc 3.0", [])]
 )
-def test_logs_that_do_not_tell_are_noted(rules: str, faults: list[str]) -> None:
+def test_missing_staging_records_are_noted_before_hpc_3_0(rules: str, faults: list[str]) -> None:
     assert log(rules).drop("staging_start", "staging_stop").faults() == faults

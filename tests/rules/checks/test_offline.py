@@ -1,4 +1,4 @@
-"""Runs whose checkpoints are evaluated afterwards, in any order: Qwen3.5 397B GRPO of 6.1."""
+"""Runs whose checkpoints are evaluated after training, in any order: Qwen3.5 397B GRPO of 6.1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COUNTED = "evaluation.counted-offline"
 
 
 def samples(step: int) -> int:
-    """The samples trained at a checkpoint, of which the first is 1."""
+    """Return the samples trained at a checkpoint; the first checkpoint is 1."""
     return FIRST + BATCH * (step - 1)
 
 
@@ -40,10 +40,10 @@ def log(
     stop: int | None = None,
     minute: float | None = None,
 ) -> bytes:
-    """Checkpoints 1 to 4 trained ten minutes apart, then those of `steps` evaluated in this order.
+    """Return a log of checkpoints 1 to 4, trained ten minutes apart and evaluated in this order.
 
-    `passing` reach the target. run_stop is of checkpoint `stop`, the first of these by default, and
-    comes when that was trained, or in another `minute`.
+    The checkpoints `passing` reach the target. run_stop belongs to checkpoint `stop`, which is the
+    first passing checkpoint by default. It has the time of that checkpoint, or `minute`.
     """
     good = build("training", "6.1", "closed", NAME)
     lines = [line.bytes.decode() for line in good.lines[: good.where("run_start")[0]]]
@@ -72,17 +72,17 @@ def log(
 
 
 def findings(data: bytes, profile: Profile = Profile.POLICY) -> list[Finding]:
-    """What is wrong with a log."""
+    """Return the findings on a log."""
     return judge_log(parse_log(data), RULES, profile, "result_0.txt").findings
 
 
 def weights(data: bytes) -> dict[str, str]:
-    """The rules that the policy finds broken, and how much each weighs."""
+    """Return the rules that the policy profile reports, with their severities."""
     return {found.id: found.severity.value for found in findings(data)}
 
 
 @pytest.mark.parametrize("steps", [[2], [1, 2], [1, 2, 3], [1, 2, 3, 4]], ids=str)
-def test_checkpoints_in_order_are_in_order(steps: list[int]) -> None:
+def test_checkpoints_in_order_are_accepted_if_they_begin_at_the_first(steps: list[int]) -> None:
     data = log(steps, passing=(1,) if steps == [2] else (2, 3))
     if steps == [2]:
         assert weights(data).keys() == {QUALITY, SCHEDULE, f"closed.{NAME}.target"}
@@ -92,7 +92,7 @@ def test_checkpoints_in_order_are_in_order(steps: list[int]) -> None:
 
 
 @pytest.mark.parametrize("steps", [[2, 1], [3, 1, 2], [4, 3, 2, 1], [2, 1, 2]], ids=str)
-def test_the_order_is_free_but_for_the_official_checker(steps: list[int]) -> None:
+def test_another_order_is_an_error_only_for_the_official_checker(steps: list[int]) -> None:
     assert weights(log(steps)) == {QUALITY: "warning"}
     for found in findings(log(steps)):
         assert found.stated_by is StatedBy.VERIFIER
@@ -102,13 +102,13 @@ def test_the_order_is_free_but_for_the_official_checker(steps: list[int]) -> Non
 
 
 @pytest.mark.parametrize("steps", [[1, 3], [3, 1], [1, 2, 4], [4, 2, 1]], ids=str)
-def test_a_checkpoint_that_is_missing_is_an_error(steps: list[int]) -> None:
+def test_a_missing_checkpoint_is_an_error(steps: list[int]) -> None:
     data = log(steps, passing=(min(set(steps) - {1}),))
     assert weights(data) == {QUALITY: "error", SCHEDULE: "warning"}
 
 
 @pytest.mark.parametrize("steps", [[0, 1, 2], [2, 3], [3, 2]], ids=str)
-def test_the_first_checkpoint_is_at_the_step_of_the_rules(steps: list[int]) -> None:
+def test_a_first_checkpoint_at_another_step_is_an_error(steps: list[int]) -> None:
     found = {each.id: each for each in findings(log(steps))}
     assert {name: each.severity.value for name, each in found.items()} == {
         QUALITY: "error",
@@ -121,7 +121,7 @@ def test_the_first_checkpoint_is_at_the_step_of_the_rules(steps: list[int]) -> N
 
 @pytest.mark.parametrize("steps", [[1, 2, 3], [3, 2, 1]], ids=str)
 @pytest.mark.parametrize("stop", [1, 3])
-def test_run_stop_is_of_the_first_checkpoint_that_passes(steps: list[int], stop: int) -> None:
+def test_run_stop_must_belong_to_the_first_passing_checkpoint(steps: list[int], stop: int) -> None:
     found = {each.id: each for each in findings(log(steps, stop=stop))}
     assert found[STOP].severity is Severity.WARNING
     assert f"samples_count of run_stop is {samples(stop)}; must be {samples(2)}" in (
@@ -130,45 +130,45 @@ def test_run_stop_is_of_the_first_checkpoint_that_passes(steps: list[int], stop:
     assert STOP not in weights(log(steps))
 
 
-def test_an_evaluation_that_the_clock_counts_is_noted() -> None:
+def test_an_evaluation_within_the_timed_run_is_noted() -> None:
     at_the_start, after = log([1, 2], minute=55), log([1, 2], minute=55.01)
     assert weights(at_the_start) == {}
     assert weights(after) == {COUNTED: "note"}
 
 
-def test_a_run_that_failed_has_no_checkpoint_to_stop_at() -> None:
+def test_an_aborted_run_needs_no_passing_checkpoint() -> None:
     data = log([1, 2], passing=(9,), stop=2, minute=70).replace(b'"success"', b'"aborted"')
     assert not {STOP, COUNTED} & weights(data).keys()
 
 
-def test_a_run_stop_without_a_position_is_judged_by_its_time_alone() -> None:
+def test_a_run_stop_without_a_position_is_checked_by_its_time() -> None:
     head, _, last = log([1, 2], stop=1).rpartition(b"\n")
     data = head + b"\n" + last.replace(f', "samples_count": {samples(1)}'.encode(), b"")
     assert weights(data) == {}
 
 
 @pytest.mark.parametrize("steps", [[1, 2, 3], [3, 2, 1], [3, 1, 2]], ids=str)
-def test_convergence_is_at_the_first_checkpoint_in_training(steps: list[int]) -> None:
+def test_a_run_converges_at_the_first_passing_checkpoint_in_training(steps: list[int]) -> None:
     read = policy_reader.read(Run(parse_log(log(steps)).records), RULES, NAME)
     assert (read.converged, read.to_converge) == (True, samples(2))
 
 
 @pytest.mark.parametrize("steps", [[1, 2, 3], [3, 2, 1], [2, 1, 2], [1, 3], [2, 3]], ids=str)
-def test_a_guard_and_the_judge_agree_in_the_end(steps: list[int]) -> None:
+def test_the_guard_and_the_final_check_agree_at_the_end(steps: list[int]) -> None:
     data, guard = log(steps), Guard("6.1", "closed", NAME, advises=False)
     early: list[Finding] = []
     for record in parse_log(data).records:
         early += guard(record)
     guard.finish()
-    # What weighs more in the end is reported again
+    # A finding whose severity rises at the end is reported again
     known = {found.id: found.severity.value for found in guard.findings}
     assert known == weights(data)
-    # Until the end, a gap may be filled by an evaluation to come
+    # Until the end, a later evaluation may fill a gap
     assert SCHEDULE not in {found.id for found in early}
     assert all(found.severity is not Severity.ERROR for found in early)
 
 
-def test_a_watched_run_is_where_its_checkpoint_is(tmp_path: Path) -> None:
+def test_a_watched_run_lists_its_checkpoints_in_training_order(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(log([3, 2, 1]) + b"\n")
     watched = Watched(str(path), WatchOptions("training", "6.1"))

@@ -1,4 +1,4 @@
-"""Pairs of start and stop, and positions that agree."""
+"""Pairs of start and stop records, and positions that agree."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ Make = Callable[[], GoodLog]
 
 
 def nth(log: GoodLog, key: str, which: int) -> int:
-    """The place of one of a key's records."""
+    """Return the index of a record of a key."""
     return [place for place, record in enumerate(log.records) if record.key == key][which]
 
 
-def test_one_interval_may_be_open_in_the_end(good: Make) -> None:
+def test_one_interval_may_be_open_at_the_end(good: Make) -> None:
     assert good().add(at(30.5, "block_start", first_epoch_num=4, epoch_count=1)).faults() == []
 
 
 @pytest.mark.parametrize("name", ["block", "eval"])
-def test_more_open_intervals_are_noted(good: Make, name: str) -> None:
+def test_several_open_intervals_are_noted(good: Make, name: str) -> None:
     log = good()
     for _ in range(2):
         del log.records[nth(log, f"{name}_stop", 0)]
     assert log.faults() == ["pairing.unclosed-interval"]
 
 
-def test_epochs_are_paired_too(good: Make) -> None:
+def test_unpaired_epochs_are_noted(good: Make) -> None:
     log = good().add(at(1, "epoch_start", epoch_num=1), at(2, "epoch_start", epoch_num=2))
     assert log.faults() == ["pairing.unclosed-interval"]
 
 
 @pytest.mark.parametrize("name", ["block", "eval"])
-def test_nothing_ends_that_did_not_begin(good: Make, name: str) -> None:
+def test_a_stop_without_a_start_is_reported(good: Make, name: str) -> None:
     log = good()
     stop = log.records[log.of(f"{name}_stop")]
     log.records.append(stop)
     assert log.faults() == ["pairing.stop-without-start"]
 
 
-def test_logs_may_have_stops_only(good: Make) -> None:
+def test_a_log_may_have_only_stops(good: Make) -> None:
     assert good().drop("eval_start", "block_start").faults() == []
 
 
-def test_every_outcome_belongs_to_an_evaluation(good: Make) -> None:
+def test_an_outcome_without_an_evaluation_is_reported(good: Make) -> None:
     log = good()
     del log.records[nth(log, "eval_start", 1)]
     del log.records[nth(log, "eval_stop", 1)]
     assert log.faults() == ["pairing.unstarted-evaluation"]
 
 
-def test_every_evaluation_that_ended_has_its_outcome(good: Make) -> None:
+def test_an_evaluation_without_an_outcome_is_reported(good: Make) -> None:
     log = good()
     del log.records[nth(log, "eval_accuracy", 1)]
     [found] = log.violations()["pairing.evaluation-without-outcome"]
@@ -64,12 +64,12 @@ def test_every_evaluation_that_ended_has_its_outcome(good: Make) -> None:
     )
 
 
-def test_an_evaluation_that_is_cut_short_needs_no_outcome(good: Make) -> None:
+def test_an_interrupted_evaluation_needs_no_outcome(good: Make) -> None:
     log = good().add(at(30.5, "eval_start", samples_count=49_152))
     assert "pairing.evaluation-without-outcome" not in log.faults()
 
 
-def test_outcomes_that_count_otherwise_are_left_alone(good: Make) -> None:
+def test_outcomes_that_count_differently_are_not_compared(good: Make) -> None:
     log = good()
     for record in log.records:
         if record.key == "eval_accuracy" and isinstance(record.metadata, dict):
@@ -77,7 +77,7 @@ def test_outcomes_that_count_otherwise_are_left_alone(good: Make) -> None:
     assert "pairing.evaluation-without-outcome" not in log.faults()
 
 
-def test_starts_that_count_otherwise_are_left_alone(good: Make) -> None:
+def test_starts_that_count_differently_are_not_compared(good: Make) -> None:
     log = (
         good()
         .drop("eval_stop", "eval_start")
@@ -86,7 +86,7 @@ def test_starts_that_count_otherwise_are_left_alone(good: Make) -> None:
     assert log.faults() == ["pairing.unclosed-interval"]
 
 
-def test_both_ends_of_an_evaluation_agree(good: Make) -> None:
+def test_start_and_stop_of_an_evaluation_must_have_one_position(good: Make) -> None:
     log = good()
     place = nth(log, "eval_stop", 1)
     record = log.records[place]
@@ -95,7 +95,7 @@ def test_both_ends_of_an_evaluation_agree(good: Make) -> None:
     assert log.faults() == ["pairing.evaluation-positions"]
 
 
-def test_a_block_is_named_by_where_it_began(good: Make) -> None:
+def test_start_and_stop_of_a_block_must_have_one_position(good: Make) -> None:
     log = good().put(
         *(at(minute, "block_stop", first_epoch_num=minute) for minute in (8, 18, 28)),
     )
@@ -110,14 +110,16 @@ def test_a_block_is_named_by_where_it_began(good: Make) -> None:
         ({"epoch_num": 3}, []),
     ],
 )
-def test_run_stop_is_where_the_last_evaluation_was(
+def test_run_stop_must_have_the_position_of_the_last_evaluation(
     good: Make, said: dict[str, int], faults: list[str]
 ) -> None:
     assert good().put(at(31, "run_stop", status="success", **said)).faults() == faults
 
 
 @pytest.mark.parametrize(("off", "faults"), [(32, []), (33, ["pairing.final-position"])])
-def test_a_batch_under_way_may_be_counted_or_not(good: Make, off: int, faults: list[str]) -> None:
+def test_run_stop_may_be_one_batch_after_the_last_evaluation(
+    good: Make, off: int, faults: list[str]
+) -> None:
     last = good().records[nth(good(), "eval_accuracy", -1)].metadata["samples_count"]
     said = at(31, "run_stop", status="success", samples_count=last + off)
     assert good().put(said).faults() == faults
@@ -126,13 +128,13 @@ def test_a_batch_under_way_may_be_counted_or_not(good: Make, off: int, faults: l
 @pytest.mark.parametrize(
     ("counts", "faults"),
     [
-        # Their lengths, as MLPerf Common logs them; then where training stood
+        # Lengths of blocks, as MLPerf Common logs them; then positions
         ((1536, 384, 384), []),
         ((0, 12_288, 24_576), []),
         ((0, 12_288, 384), ["progress.not-monotonic"]),
     ],
 )
-def test_blocks_give_positions_or_lengths(
+def test_blocks_may_have_positions_or_lengths(
     good: Make, counts: tuple[int, ...], faults: list[str]
 ) -> None:
     lines = [at(10 * n + 1, "block_start", samples_count=c) for n, c in enumerate(counts)]
@@ -149,12 +151,12 @@ def test_blocks_give_positions_or_lengths(
         at(30.5, "eval_accuracy", 3.2, samples_count=24_576),
     ],
 )
-def test_progress_never_goes_back(good: Make, line: str) -> None:
+def test_progress_that_goes_back_is_reported(good: Make, line: str) -> None:
     assert good().add(line).faults() == ["progress.not-monotonic"]
 
 
 @pytest.mark.parametrize(("began", "faults"), [(18, []), (21, ["progress.not-monotonic"])])
-def test_evaluations_that_overlap_end_in_any_order(
+def test_overlapping_evaluations_may_end_in_any_order(
     good: Make, began: int, faults: list[str]
 ) -> None:
     first, second = (
@@ -175,7 +177,7 @@ def test_evaluations_that_overlap_end_in_any_order(
     assert [each for each in log.faults() if each.startswith("progress")] == faults
 
 
-def test_lines_may_stand_in_any_order(good: Make) -> None:
+def test_lines_may_be_in_any_order(good: Make) -> None:
     log = good()
     first, second = (nth(log, "eval_accuracy", which) for which in (0, 1))
     log.records[first], log.records[second] = log.records[second], log.records[first]
@@ -183,9 +185,9 @@ def test_lines_may_stand_in_any_order(good: Make) -> None:
 
 
 @pytest.mark.parametrize(("first", "second", "fault"), [(20, 10, True), (10, 10, False)])
-def test_times_of_two_evaluations_may_not_be_swapped(
+def test_swapped_times_of_two_evaluations_are_reported(
     good: Make, first: float, second: float, fault: bool
 ) -> None:
-    """The lines stand in order of their positions; only the times tell."""
+    """The lines are in the order of their positions, and only the times differ."""
     log = good().move("eval_accuracy", first, 0).move("eval_accuracy", second, 1)
     assert ("progress.not-monotonic" in log.faults()) == fault

@@ -1,4 +1,4 @@
-"""Evaluation intervals that the batch does not divide."""
+"""Scheduled evaluation intervals that are not a multiple of the batch size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RULE = "evaluation.rounded-down"
     ("every", "found"),
     [(12_000, True), (13_000, False), (11_000, False)],
 )
-def test_the_interval_is_rounded_up(every: int, found: bool) -> None:
+def test_an_interval_that_is_rounded_down_is_reported(every: int, found: bool) -> None:
     log = GoodLog([every, 2 * every, 3 * every], rules="training 6.1", batch=1000)
     assert (RULE in log.faults()) == found
 
@@ -27,10 +27,10 @@ def test_the_finding_gives_both_intervals() -> None:
     )
 
 
-def test_a_batch_that_divides_the_interval_is_not_rounded() -> None:
+def test_an_interval_that_the_batch_size_divides_is_accepted() -> None:
     assert RULE not in GoodLog([12_288, 24_576], rules="training 6.1", batch=32).faults()
 
 
-def test_llama2_was_accepted_either_way() -> None:
+def test_llama2_may_round_the_interval_down() -> None:
     log = GoodLog([1950, 2275, 2600], "llama2_70b_lora", "training 6.1", batch=325)
     assert RULE not in log.faults()

@@ -1,4 +1,4 @@
-"""Grids of evaluations, by the figures of published results."""
+"""Schedules of evaluations, with the figures of published results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OFF = "evaluation.off-schedule"
 
 
 def grid(first: float, interval: float, count: int = 4) -> list[float]:
-    """Evenly spaced points."""
+    """Return evenly spaced points."""
     return [first + place * interval for place in range(count)]
 
 
@@ -26,7 +26,7 @@ def log(
     unit: str = "samples_count",
     division: str = "closed",
 ) -> list[str]:
-    """Messages about the schedule of such a log."""
+    """Return the messages about the schedule of a log."""
     made = GoodLog(points, benchmark, rules, batch=batch, unit=unit, division=division)
     return [violation.message for violation in made.violations().get(OFF, [])]
 
@@ -106,12 +106,12 @@ DEVIATING = {
 
 
 @pytest.mark.parametrize("case", CONFORMING)
-def test_published_schedules_conform(case: str) -> None:
+def test_published_schedules_are_accepted(case: str) -> None:
     assert log(*CONFORMING[case]) == []
 
 
 @pytest.mark.parametrize("case", DEVIATING)
-def test_other_schedules_do_not(case: str) -> None:
+def test_other_schedules_are_reported(case: str) -> None:
     benchmark, rules, batch, points, unit, count = DEVIATING[case]
     found = log(benchmark, rules, batch, points, unit or "samples_count")
     assert len(found) == count
@@ -139,20 +139,20 @@ def test_positions_in_steps_are_one_error(batch: int, count: int) -> None:
         (16, 1, 1),
     ],
 )
-def test_other_positions_are_not_taken_for_steps(batch: int, first: int, interval: int) -> None:
+def test_other_positions_are_not_reported_as_steps(batch: int, first: int, interval: int) -> None:
     assert STEPS not in GoodLog(grid(first, interval), batch=batch).violations()
 
 
-def test_open_runs_evaluate_as_they_like() -> None:
+def test_the_open_division_has_no_schedule() -> None:
     points = grid(100, 100)
     assert log("llama31_8b", "training 5.1", 32, points, division="open") == []
 
 
-def test_a_unit_that_cannot_be_right_is_not_judged() -> None:
+def test_positions_in_an_implausible_unit_are_not_checked() -> None:
     assert log("bert", "training 2.1", 3072, grid(1, 1), "epoch_num") == []
 
 
-def test_messages_work_the_grid_out() -> None:
+def test_messages_contain_the_computed_positions() -> None:
     first, interval = log("llama2_70b_lora", "training 4.0", 64, grid(8448, 768, 3))
     assert first == "the first evaluation is at 8448 samples; must be at 4224 samples"
     assert interval == (
@@ -161,7 +161,7 @@ def test_messages_work_the_grid_out() -> None:
     )
 
 
-def test_schedules_read_like_the_policy() -> None:
+def test_the_text_of_a_schedule_reads_like_the_policy() -> None:
     assert schedules.V5_1["llama31_8b"].text == (
         "every ceil(12_288 / global_batch_size) * global_batch_size samples, first at "
         "ceil(12_288 / global_batch_size) * global_batch_size"
@@ -170,11 +170,11 @@ def test_schedules_read_like_the_policy() -> None:
     assert schedules.V2_0["ssd"].text == "every epoch, first at 1"
 
 
-def test_what_is_due_for_a_batch() -> None:
+def test_the_interval_and_the_first_evaluation_depend_on_the_batch_size() -> None:
     due = schedules.V5_1["llama31_405b"].due(2304)[0]
     assert (due.interval, due.first) == (18_432, 18 * 18_432)
     assert schedules.V5_1["llama2_70b_lora"].due(0) == ()
 
 
-def test_a_batch_of_nothing_is_not_judged() -> None:
+def test_a_batch_size_of_zero_is_not_checked() -> None:
     assert log("llama31_8b", "training 5.1", 0, grid(5, 5)) == []

@@ -1,4 +1,4 @@
-"""Numbers, keys, seeds, and what must multiply out."""
+"""Numbers, keys, seeds, and products of disclosed sizes."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ Make = Callable[[], GoodLog]
         at(15, "eval_accuracy", {"BBOX": float("-inf")}, samples_count=12_288),
     ],
 )
-def test_values_are_numbers(good: Make, line: str) -> None:
+def test_values_that_are_not_finite_are_reported(good: Make, line: str) -> None:
     assert good().add(line).faults() == ["log.not-a-number"]
 
 
 @pytest.mark.parametrize("key", ["global_batchsize", "opt_adamw_beta1", "GLOBAL_BATCH_SIZE"])
-def test_keys_are_spelt_as_the_rules_spell_them(good: Make, key: str) -> None:
+def test_a_misspelled_key_is_reported(good: Make, key: str) -> None:
     log = good().drop("global_batch_size").add(at(0, key, 32))
     assert log.faults() == ["log.misspelt-key"]
 
 
 @pytest.mark.parametrize("key", ["throughput", "tracked_stats", "my_own_statistic"])
-def test_keys_of_ones_own_are_free(good: Make, key: str) -> None:
+def test_custom_keys_are_accepted(good: Make, key: str) -> None:
     assert good().add(at(0, key, 1)).faults() == []
 
 
-def test_a_key_beside_the_standard_one_is_no_misspelling(good: Make) -> None:
+def test_a_misspelled_key_next_to_the_standard_key_is_accepted(good: Make) -> None:
     assert good().add(at(0, "global_batchsize", 32)).faults() == []
 
 
 @pytest.mark.parametrize("value", ["four", {"a": 4}, [4, 4], True, ""])
-def test_numbers_are_logged_as_numbers(good: Make, value: object) -> None:
+def test_a_number_of_another_type_is_reported(good: Make, value: object) -> None:
     assert good().add(at(0, "gradient_accumulation_steps", value)).faults() == ["log.wrong-type"]
 
 
 @pytest.mark.parametrize("value", [4, 4.0, [4], None, 1.6e1])
-def test_numbers_may_be_spelt_in_several_ways(good: Make, value: object) -> None:
+def test_a_number_may_have_several_forms(good: Make, value: object) -> None:
     assert good().add(at(0, "gradient_accumulation_steps", value)).faults() == []
 
 
 @pytest.mark.parametrize("value", [0.5, 1.25, 4.001])
-def test_what_is_counted_is_whole(good: Make, value: float) -> None:
+def test_a_count_that_is_not_whole_is_reported(good: Make, value: float) -> None:
     assert good().add(at(0, "lora_rank", value)).faults() == ["log.not-whole"]
 
 
 @pytest.mark.parametrize(("key", "value"), [("opt_learning_rate_warmup_epochs", 1.5), ("b", 0.5)])
-def test_what_is_measured_may_be_a_fraction(good: Make, key: str, value: float) -> None:
+def test_a_measured_value_may_be_a_fraction(good: Make, key: str, value: float) -> None:
     assert good().add(at(0, key, value)).faults() == []
 
 
-def test_a_closed_run_logs_a_seed(good: Make) -> None:
+def test_a_closed_run_without_a_seed_is_reported(good: Make) -> None:
     assert good().drop("seed").faults() == ["seed.missing"]
 
 
@@ -77,19 +77,19 @@ def test_a_closed_run_logs_a_seed(good: Make) -> None:
         ("hpc 3.0", "closed", False),
     ],
 )
-def test_seeds_are_asked_for_since_41(rules: str, division: str, missing: bool) -> None:
+def test_seeds_are_required_in_closed_since_4_1(rules: str, division: str, missing: bool) -> None:
     benchmark = "cosmoflow" if rules.startswith("hpc") else "llama2_70b_lora"
     log = GoodLog([], benchmark, rules, division=division).drop("seed")
     assert ("seed.missing" in log.faults()) == missing
 
 
 @pytest.mark.parametrize("value", [1.5, True, None, "abc", [1], 10.0])
-def test_a_seed_is_an_integer(good: Make, value: object) -> None:
+def test_a_seed_that_is_not_an_integer_is_reported(good: Make, value: object) -> None:
     assert good().add(at(0, "seed", value)).faults() == ["seed.not-integer"]
 
 
 @pytest.mark.parametrize("value", [0, -1, 2**63, "12345"])
-def test_seeds_of_any_size_will_do(good: Make, value: object) -> None:
+def test_seeds_of_any_size_are_accepted(good: Make, value: object) -> None:
     assert good().add(at(0, "seed", value)).faults() == []
 
 
@@ -112,7 +112,7 @@ DIVIDED = "disclosure.accelerators-not-divided"
         ({"d_batch_size": 16, "gradient_accumulation_steps": 4}, [BATCH]),
     ],
 )
-def test_the_batch_is_made_of_micro_batches(
+def test_disclosed_batch_sizes_must_multiply_to_the_batch_size(
     good: Make, disclosed: dict[str, int], faults: list[str]
 ) -> None:
     lines = [at(-5, key, value) for key, value in disclosed.items()]
@@ -127,7 +127,7 @@ def test_the_batch_is_made_of_micro_batches(
         (3, 1, 4, [DIVIDED]),
     ],
 )
-def test_accelerators_make_up_replicas(
+def test_parallelism_must_divide_the_accelerators_and_the_batch_size(
     good: Make, tensor: int, pipeline: int, micro: int, faults: list[str]
 ) -> None:
     log = good().add(
@@ -156,9 +156,7 @@ def test_accelerators_make_up_replicas(
         ("eval_accuracy", "INTERVAL_END", False),
     ],
 )
-def test_event_types_are_those_of_their_keys(
-    good: Make, key: str, given: object, fault: bool
-) -> None:
+def test_a_wrong_event_type_is_reported(good: Make, key: str, given: object, fault: bool) -> None:
     log = good()
     place = log.of(key)
     log.records[place] = msgspec.structs.replace(log.records[place], event_type=given)
@@ -176,12 +174,12 @@ def test_all_keys_with_wrong_event_types_are_one_finding(good: Make) -> None:
 
 @pytest.mark.parametrize("value", ["768", None, "tensor(768)", [768], True, {}])
 @pytest.mark.parametrize("name", ["samples_count", "epoch_num", "step_num"])
-def test_positions_are_numbers(good: Make, name: str, value: object) -> None:
+def test_a_position_that_is_not_a_number_is_reported(good: Make, name: str, value: object) -> None:
     log = good().add(at(15, "eval_accuracy", 3.4, **{name: value}))
     assert "log.wrong-type" in log.faults()
 
 
 @pytest.mark.parametrize("value", [None, [32], "32", True])
-def test_the_batch_size_is_a_number(good: Make, value: object) -> None:
+def test_a_batch_size_that_is_not_a_number_is_reported(good: Make, value: object) -> None:
     log = good().drop("global_batch_size").add(at(0, "global_batch_size", value))
     assert "log.wrong-type" in log.faults()

@@ -1,4 +1,4 @@
-"""The arithmetic of reference points, and the judgement of made-up results."""
+"""The arithmetic of reference points, and verdicts on generated results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from podium.rules.finding import Profile
 
 AT_128 = (16, 14, 16, 17, 16, 16, 15, 16, 15, 16)
 AT_256 = (20, 20, 20, 20, 21, 21, 21, 21, 22, 22)
-"""The worked example of the policy: two batch sizes, five runs a result."""
+"""The worked example of the policy: two batch sizes, and five runs per result."""
 
 
 def example() -> list[Point]:
@@ -38,7 +38,7 @@ def example() -> list[Point]:
 
 
 def runs(values: list[float | None], size: float | None = 128, name: str = "x") -> list[RunFacts]:
-    """Runs that converged at these values; None: did not."""
+    """Return runs that converged at these values; None is a run that did not converge."""
     return [
         RunFacts(f"result_{i}.txt", name, "closed", size, value, "epochs", value is not None, 1.0)
         for i, value in enumerate(values)
@@ -48,7 +48,7 @@ def runs(values: list[float | None], size: float | None = 128, name: str = "x") 
 # --- the worked examples ---
 
 
-def test_policy_reproduces_its_worked_example() -> None:
+def test_the_policy_reproduces_its_worked_example() -> None:
     known = references_of(POLICY, example(), needed=5, dropped=1)
     small, large = known.every
     assert f"{small.mean:.2f} {small.deviation:.3f} {small.minimum:.3f}" == "15.75 0.433 15.213"
@@ -63,7 +63,7 @@ def test_policy_reproduces_its_worked_example() -> None:
     assert between.count == 10
 
 
-def test_verifier_gives_its_own_figures_on_the_same_example() -> None:
+def test_the_verifier_gives_other_figures_for_the_same_example() -> None:
     known = references_of(VERIFIER, example(), needed=5, dropped=1)
     small, large = known.every
     assert f"{small.minimum:.3f} {large.minimum:.3f}" == "14.781 19.821"
@@ -73,7 +73,7 @@ def test_verifier_gives_its_own_figures_on_the_same_example() -> None:
     assert f"{between.maximum_speedup - 1:.1%}" == "5.2%"
 
 
-def test_unet3d_counts_differ_between_the_two_ways() -> None:
+def test_the_number_of_counted_unet3d_runs_differs_by_profile() -> None:
     ours = references(Profile.POLICY, find_round("training", "4.0"), "unet3d").way.submitted(40, 4)
     theirs = references(Profile.VERIFIER, find_round("training", "4.0"), "unet3d").way.submitted(
         40, 4
@@ -81,7 +81,7 @@ def test_unet3d_counts_differ_between_the_two_ways() -> None:
     assert (ours, theirs) == (32, 38)
 
 
-def test_pruning_differs_where_it_is_known_to() -> None:
+def test_pruning_differs_by_profile_in_known_cases() -> None:
     def sizes(profile: Profile, round_name: str, benchmark: str) -> list[float]:
         used = references(profile, find_round("training", round_name), benchmark).used
         return [reference.batch_size for reference in used]
@@ -93,13 +93,13 @@ def test_pruning_differs_where_it_is_known_to() -> None:
     assert 2304 in sizes(Profile.VERIFIER, "5.0", "llama31_405b")
 
 
-# --- laws ---
+# --- properties ---
 
 VALUES = st.lists(st.floats(1, 1e6), min_size=3, max_size=30)
 
 
 @given(VALUES, st.randoms())
-def test_order_of_values_does_not_matter(values: list[float], rng: Any) -> None:
+def test_the_order_of_values_does_not_matter(values: list[float], rng: Any) -> None:
     shuffled = values[:]
     rng.shuffle(shuffled)
     for way in (POLICY, VERIFIER):
@@ -108,7 +108,7 @@ def test_order_of_values_does_not_matter(values: list[float], rng: Any) -> None:
 
 
 @given(VALUES, st.floats(1, 1e3))
-def test_minimum_is_below_the_mean_and_closer_for_more_runs(
+def test_the_minimum_is_below_the_mean_and_closer_for_more_runs(
     values: list[float], spread: float
 ) -> None:
     mean = olympic_mean(values)
@@ -135,7 +135,7 @@ def test_no_point_of_the_hull_is_above_a_line_between_two_others(
 
 
 @given(VALUES, st.integers(2, 40))
-def test_halving_ends_within_its_tolerance(values: list[float], submitted: int) -> None:
+def test_bisection_ends_within_its_tolerance(values: list[float], submitted: int) -> None:
     mean, spread = olympic_mean(values), max(values) - min(values)
     assume(spread > 0)
     exact = minimum_mean(mean, spread, len(values), submitted)
@@ -144,7 +144,7 @@ def test_halving_ends_within_its_tolerance(values: list[float], submitted: int) 
 
 
 @given(st.lists(st.floats(10, 30), min_size=5, max_size=5), st.floats(0, 5), st.randoms())
-def test_verdict_is_monotone_and_blind_to_order(
+def test_the_verdict_is_monotone_and_independent_of_order(
     values: list[float], later: float, rng: Any
 ) -> None:
     for profile in Profile:
@@ -158,11 +158,11 @@ def test_verdict_is_monotone_and_blind_to_order(
             assert 1.0 <= after.scaling_factor <= before.scaling_factor
 
 
-# --- judgement ---
+# --- verdicts ---
 
 
 def judge(values: list[float | None], profile: Profile, size: float | None = 128) -> Any:
-    # resnet needs five runs, as the worked example does
+    # resnet needs five runs, like the worked example
     facts = runs(values, size, "resnet")
     return judge_convergence(
         find_round("training", "4.0"), "resnet", facts, profile, points=example()
@@ -170,7 +170,7 @@ def judge(values: list[float | None], profile: Profile, size: float | None = 128
 
 
 @pytest.mark.parametrize("profile", Profile)
-def test_every_case(profile: Profile) -> None:
+def test_each_batch_size_case_has_its_verdict(profile: Profile) -> None:
     even: list[float | None] = [16.0] * 5
     found = judge(even, profile)
     assert (found.verdict, found.case, found.batch_size) == ("pass", "found", 128)
@@ -187,7 +187,7 @@ def test_every_case(profile: Profile) -> None:
 
 
 @pytest.mark.parametrize("profile", Profile)
-def test_faster_than_the_mean_is_scaled_and_too_fast_fails(profile: Profile) -> None:
+def test_a_fast_result_is_scaled_and_a_too_fast_result_fails(profile: Profile) -> None:
     scaled = judge([15.5] * 5, profile)
     assert scaled.verdict == "pass"
     assert scaled.scaling_factor == pytest.approx(15.75 / 15.5)
@@ -197,7 +197,7 @@ def test_faster_than_the_mean_is_scaled_and_too_fast_fails(profile: Profile) -> 
     assert "require at least" in fast.messages[0]
 
 
-def test_runs_that_converge_at_0_pass_where_the_points_have_no_lowest() -> None:
+def test_runs_that_converge_at_0_pass_if_the_minimum_is_0() -> None:
     wide = Point("wide", "resnet", 128, (1, 1, 1, 2, 2, 2, 50, 100, 100, 100))
     facts = runs([0.0] * 5, name="resnet")
     rules = find_round("training", "4.0")
@@ -206,7 +206,7 @@ def test_runs_that_converge_at_0_pass_where_the_points_have_no_lowest() -> None:
 
 
 @pytest.mark.parametrize("profile", Profile)
-def test_faulty_results_say_what_is_wrong(profile: Profile) -> None:
+def test_failing_results_have_a_message_with_the_reason(profile: Profile) -> None:
     one = judge([None, 16, 16, 16, 16], profile)
     assert one.verdict == "pass"
     assert [place.role for place in one.runs].count("slowest") == 1
@@ -230,8 +230,8 @@ def test_faulty_results_say_what_is_wrong(profile: Profile) -> None:
     assert judge_convergence(find_round("training", "4.0"), "resnet", [], profile).verdict == "fail"
 
 
-def test_the_verifier_goes_by_the_benchmark_that_the_logs_name() -> None:
-    named = (find_round("training", "1.0"), "dlrm")  # on dlrm's own logs it ends in a traceback
+def test_the_verifier_uses_the_benchmark_that_the_logs_name() -> None:
+    named = (find_round("training", "1.0"), "dlrm")  # the verifier crashes on the logs of dlrm
     logs = runs([36.0] * 5, 1536, "resnet")
     found = judge_convergence(*named, logs, Profile.VERIFIER)
     assert found == judge_convergence(
@@ -243,7 +243,7 @@ def test_the_verifier_goes_by_the_benchmark_that_the_logs_name() -> None:
     assert "several benchmarks" in two.messages[0]
 
 
-def test_too_few_runs_fail_by_the_policy_only() -> None:
+def test_too_few_runs_fail_only_in_the_policy_profile() -> None:
     assert judge([16.0] * 4, Profile.VERIFIER).verdict == "pass"
     few = judge([16.0] * 4, Profile.POLICY)
     assert few.verdict == "fail"
@@ -251,7 +251,7 @@ def test_too_few_runs_fail_by_the_policy_only() -> None:
     assert few.minimum is not None
 
 
-def test_what_is_not_tested() -> None:
+def test_results_without_a_convergence_test_are_not_applicable() -> None:
     def verdict(usage: str, round_name: str, benchmark: str, **more: Any) -> str:
         facts = runs([1.0] * 5)
         found = judge_convergence(
@@ -267,7 +267,7 @@ def test_what_is_not_tested() -> None:
     assert verdict("training", "6.1", "unheard_of") == "missing"
 
 
-def test_a_run_that_the_verifier_stumbles_on_fails_there_only() -> None:
+def test_a_run_that_crashes_the_verifier_fails_only_in_its_profile() -> None:
     facts = runs([16.0] * 5, 128, "resnet")
     facts[2] = replace(facts[2], problem="eval_accuracy has no epoch_num in its metadata")
     arguments = (find_round("training", "4.0"), "resnet", facts)
@@ -280,7 +280,7 @@ def test_a_run_that_the_verifier_stumbles_on_fails_there_only() -> None:
     assert "the official verifier's arithmetic gives fail" in ours.messages[-1]
 
 
-def test_one_evaluation_early_is_let_pass_where_the_rules_say_so() -> None:
+def test_one_evaluation_too_early_passes_if_the_rules_allow_it() -> None:
     def verdict(round_name: str, profile: Profile, early: float) -> str:
         known = references(profile, find_round("training", round_name), "llama31_405b").used[0]
         facts = runs([known.minimum - early] * 3, known.batch_size, "llama31_405b")
@@ -296,7 +296,7 @@ def test_one_evaluation_early_is_let_pass_where_the_rules_say_so() -> None:
     assert verdict("5.1", Profile.POLICY, 46_000) == "fail"
 
 
-def test_a_failed_run_is_worth_less_than_many_tokens_to_the_verifier() -> None:
+def test_the_verifier_ranks_a_failed_run_below_a_large_token_count() -> None:
     known = references(Profile.VERIFIER, find_round("training", "4.1"), "gpt3").used[0]
     tokens = [known.mean, known.mean * 2, None]
     facts = runs(tokens, known.batch_size, "gpt3")
@@ -306,19 +306,19 @@ def test_a_failed_run_is_worth_less_than_many_tokens_to_the_verifier() -> None:
     assert ours.submission == known.mean * 2
 
 
-# --- numbers that libraries would give ---
+# --- comparison with other libraries ---
 
 NUMBERS = st.lists(st.floats(0.0, 1e10) | st.integers(0, 10**9), min_size=1, max_size=140)
 
 
-def test_the_table_of_students_t_is_that_of_the_library() -> None:
+def test_the_table_of_t_quantiles_equals_scipy() -> None:
     from scipy.special import stdtrit
 
     freedoms = range(1, len(QUANTILES) + 1)
     assert [t_quantile(n) for n in freedoms] == [float(stdtrit(n, 1 - ALPHA)) for n in freedoms]
 
 
-def test_beyond_the_table_students_t_is_that_of_the_library() -> None:
+def test_t_quantiles_beyond_the_table_are_close_to_scipy() -> None:
     from scipy.special import stdtrit
 
     for freedom in (*range(len(QUANTILES) + 1, 1000), 10_000, 10**6, 10**9):
@@ -329,7 +329,9 @@ def test_beyond_the_table_students_t_is_that_of_the_library() -> None:
 
 @settings(max_examples=25)
 @given(st.integers(129, 5000), st.randoms(use_true_random=False))
-def test_sums_of_many_numbers_are_numpys_to_the_last_bit(count: int, chance: random.Random) -> None:
+def test_the_mean_of_many_numbers_equals_numpy_to_the_last_bit(
+    count: int, chance: random.Random
+) -> None:
     import numpy
 
     values = [chance.uniform(0, 1e10) for _ in range(count)]
@@ -337,7 +339,9 @@ def test_sums_of_many_numbers_are_numpys_to_the_last_bit(count: int, chance: ran
 
 
 @given(NUMBERS, st.integers(0, 4))
-def test_the_verifiers_sums_are_numpys_to_the_last_bit(values: list[float], drop: int) -> None:
+def test_the_verifier_mean_and_deviation_equal_numpy_to_the_last_bit(
+    values: list[float], drop: int
+) -> None:
     import numpy
 
     kept = sorted(values)[drop : len(values) - drop]

@@ -1,4 +1,4 @@
-"""Reference points as data, and further files of them."""
+"""Reference points as data, and additional files with points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIGURES = FACTS / "rcps.json"
 
 
 @pytest.mark.facts
-def test_points_are_the_published_figures() -> None:
+def test_points_equal_the_published_figures() -> None:
     figures = json.loads(FIGURES.read_text())
     for usage, by_round in figures.items():
         for round_name, benchmarks in by_round.items():
@@ -40,7 +40,7 @@ def as_figures(point: Point) -> dict[str, Any]:
 
 
 @pytest.mark.facts
-def test_no_figures_beyond_the_published() -> None:
+def test_there_are_no_points_beyond_the_published_figures() -> None:
     figures = json.loads(FIGURES.read_text())
     for usage, round_name in rounds:
         for benchmark in rounds[usage, round_name].benchmarks:
@@ -48,7 +48,7 @@ def test_no_figures_beyond_the_published() -> None:
             assert bool(points_of(usage, round_name, benchmark)) == has
 
 
-def test_what_comes_with_the_project_is_as_any_file_must_be() -> None:
+def test_bundled_files_are_parsed_like_any_other_file() -> None:
     folder = Path(data.__file__).parent / "data"
     files = sorted(folder.glob("*/*.json"))
     assert len(files) > 20
@@ -59,7 +59,7 @@ def test_what_comes_with_the_project_is_as_any_file_must_be() -> None:
             assert repr(points_of(usage, name, benchmark)) == repr(theirs)
 
 
-def test_points_of_what_does_not_exist() -> None:
+def test_unknown_rounds_and_benchmarks_have_no_points() -> None:
     assert points_of("training", "5.1", "no_such") == ()
     assert points_of("training", "5.1", "../training/bert") == ()
     assert points_of("training", "9.9", "bert") == ()
@@ -87,14 +87,14 @@ OWN = {
 }
 
 
-def test_official_form_is_read() -> None:
+def test_the_official_format_is_read() -> None:
     first, second = parse_points(json.dumps(OFFICIAL))
     assert (first.id, first.batch_size, first.to_converge) == ("x_ref_8", 8, (3, 4, 5, 6))
     assert (first.creator, first.precision, first.unit) == ("someone", "FP32", "epochs")
     assert (second.to_converge, second.unit) == ((30, 40, 50), "samples")
 
 
-def test_own_form_is_read_for_any_round_or_for_one() -> None:
+def test_the_podium_format_is_read_for_any_round_or_one_round() -> None:
     assert [point.id for point in parse_points(json.dumps(OWN), "5.1")] == ["a", "b"]
     by_round = OWN | {"rounds": {"5.1": [1]}}
     assert [point.id for point in parse_points(json.dumps(by_round), "5.1")] == ["b"]
@@ -122,7 +122,7 @@ def test_own_form_is_read_for_any_round_or_for_one() -> None:
         ('{"schema": "podium.rcp/1", "points": [], "rounds": {"5.1": [3]}}', "rounds must map"),
     ],
 )
-def test_unusable_files_say_why(text: str, says: str) -> None:
+def test_an_invalid_file_is_refused_with_a_reason(text: str, says: str) -> None:
     with pytest.raises(PointError) as caught:
         parse_points(text)
     assert says in str(caught.value)

@@ -1,6 +1,6 @@
-"""Verdict, case and factor of every published result, and of made-up ones, against the incumbent.
+"""Verdict, case and factor of published and generated results, against the official checker.
 
-The incumbent writes and deletes scaling.json: it only ever sees links in a scratch folder.
+The official checker writes and deletes scaling.json: it sees only links in a scratch folder.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from tests.published import facts_of
 _ROUND = re.compile(r"(training|hpc)_results_v([\d.]+)")
 
 OTHER_POINTS = {"training_results_v3.0/IEI/results/nf5468m6_hugectr/dlrm_dcnv2"}
-"""Published with a factor that later points no longer give; today's incumbent agrees with us."""
+"""Published with a factor of earlier points; today's official checker agrees with podium."""
 
 ROUNDED = {"training_results_v2.0/Google/results/cloud-tpu-v4-4096-TF/ssd"}
-"""Published with a factor of three decimals."""
+"""Published with a factor rounded to three decimals."""
 
 
 class Folder(NamedTuple):
-    """One published result folder."""
+    """A published result folder."""
 
     path: Path
     usage: str
@@ -45,15 +45,15 @@ class Folder(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Path within the corpus."""
+        """The path within the corpus."""
         return self.path.relative_to(CORPUS).as_posix()
 
     def facts(self) -> list[RunFacts]:
-        """Its runs, as the verifier reads them."""
+        """Return the runs, as the official checker reads them."""
         return facts_of(self.path, self.usage, self.round_name, Profile.VERIFIER)
 
     def judge(self) -> Convergence:
-        """Its judgement in the verifier profile."""
+        """Return the verdict in the verifier profile."""
         return judge(self.path, self.usage, self.round_name)
 
 
@@ -65,7 +65,7 @@ def judge(folder: Path, usage: str, round_name: str) -> Convergence:
 
 @cache
 def folders() -> list[Folder]:
-    """Result folders of rounds with reference points."""
+    """Return the result folders of rounds with reference points."""
     found = []
     for path in sorted({log.parent for log in CORPUS.glob("*/*/results/**/result_*.txt")}):
         match = _ROUND.match(path.relative_to(CORPUS).parts[0])
@@ -75,7 +75,7 @@ def folders() -> list[Folder]:
     return found
 
 
-# --- what the corpus records of the incumbent ---
+# --- verdicts recorded in the corpus ---
 
 SAID = (
     ("RCP found", "found"),
@@ -85,7 +85,7 @@ SAID = (
 
 
 def recorded() -> Iterator[tuple[Path, str, str, float]]:
-    """(folder, verdict, case, factor) that the incumbent gave."""
+    """Yield (folder, verdict, case, factor) of the official checker."""
     packages = json.loads((CORPUS / "package-verdicts.json").read_text())
     for package, verdict in packages.items():
         for name, folder in verdict["folders"].items():
@@ -97,7 +97,7 @@ def recorded() -> Iterator[tuple[Path, str, str, float]]:
 
 
 @pytest.mark.corpus
-def test_recorded_verdicts_cases_and_factors() -> None:
+def test_verdicts_cases_and_factors_equal_the_recorded_ones() -> None:
     by_path = {folder.path: folder for folder in folders()}
     count = 0
     for path, verdict, case, factor in recorded():
@@ -109,7 +109,7 @@ def test_recorded_verdicts_cases_and_factors() -> None:
 
 
 @pytest.mark.corpus
-def test_published_factors() -> None:
+def test_factors_equal_the_published_factors() -> None:
     count = 0
     for folder in folders():
         file = folder.path / "scaling.json"
@@ -123,7 +123,7 @@ def test_published_factors() -> None:
     assert count >= 20
 
 
-# --- the incumbent, live ---
+# --- the official checker, run by the tests ---
 
 
 @pytest.fixture
@@ -136,17 +136,17 @@ def incumbent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def ask(incumbent: Any, folder: Path, scratch: Path, usage: str, round_name: str) -> Any:
-    """(verdict, case, factor) of the incumbent, which sees links to the logs only."""
+    """Return (verdict, case, factor) of the official checker, which sees only links to the logs."""
     scratch.mkdir()
     for log in folder.glob("result_*.txt"):
         (scratch / log.name).symlink_to(log)
-    # With set_scaling it keeps to this folder; without, it reaches for the root of the file system.
+    # With set_scaling it uses this folder; without it, it uses the root of the file system.
     options = {"rcp_pass": "pruned_rcps", "set_scaling": True}
     try:
         passed, text, factor = incumbent.check_directory(
             str(scratch), usage, f"{round_name}.0", False, False, **options
         )
-    except Exception:  # the incumbent ends in any kind of exception
+    except Exception:  # the official checker may raise any exception
         return "fail", "none", 1.0
     if text.startswith("Missing RCP"):
         return "missing", None, 1.0
@@ -165,7 +165,9 @@ def assert_same(found: Convergence, expected: Any, what: object) -> None:
 @pytest.mark.parametrize(
     "part", [pytest.param(part, marks=pytest.mark.long if part else ()) for part in range(8)]
 )
-def test_published_results_live(part: int, incumbent: Any, tmp_path: Path) -> None:
+def test_published_results_equal_the_official_checker(
+    part: int, incumbent: Any, tmp_path: Path
+) -> None:
     for number, folder in enumerate(folders()[part::8]):
         found = folder.judge()
         if found.verdict == "not_applicable":
@@ -181,7 +183,7 @@ def line(key: str, value: object, **metadata: object) -> str:
 
 
 def write_log(path: Path, benchmark: str, size: float, at: float, step: str, status: str) -> None:
-    """A log that holds no more than the incumbent looks at."""
+    """Write a log with only the records that the official checker reads."""
     text = line("submission_benchmark", benchmark) + line("global_batch_size", size)
     if benchmark == "stable_diffusion":
         for where in (at + 5, at):
@@ -195,7 +197,7 @@ def write_log(path: Path, benchmark: str, size: float, at: float, step: str, sta
 def make_result(
     folder: Path, usage: str, round_name: str, benchmark: str, rng: random.Random
 ) -> tuple[float, int]:
-    """A made-up result near some reference point; its batch size and how many runs failed."""
+    """Write a result near a reference point; return its batch size and number of failed runs."""
     points = points_of(usage, round_name, benchmark)
     sizes = sorted({point.batch_size for point in points})
     between = rng.randint(int(sizes[0]), int(sizes[-1]))
@@ -222,7 +224,9 @@ def make_result(
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))]
 )
-def test_made_up_results_live(seed: int, incumbent: Any, tmp_path: Path) -> None:
+def test_generated_results_equal_the_official_checker(
+    seed: int, incumbent: Any, tmp_path: Path
+) -> None:
     rng = random.Random(seed)
     for usage, round_name in rounds:
         for benchmark in rounds[usage, round_name].benchmarks:

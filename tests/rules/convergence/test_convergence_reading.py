@@ -1,4 +1,4 @@
-"""What the two readings take from a log."""
+"""The facts that the policy and the verifier readers extract from a log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def record(key: str, value: Any = None, at: float = 0, **metadata: Any) -> Recor
 
 
 def log(*records: Record, benchmark: str = "bert", size: Any = 256) -> list[Record]:
-    """A converged run around some records."""
+    """Return a converged run that contains these records."""
     return [
         record("submission_benchmark", benchmark),
         record("submission_division", "closed"),
@@ -55,7 +55,7 @@ PASSED_TWICE = log(
 )
 
 
-def test_the_policy_takes_the_first_evaluation_that_passes_the_verifier_the_last() -> None:
+def test_policy_uses_the_first_passing_evaluation_and_verifier_the_last() -> None:
     ours, theirs = (read(PASSED_TWICE, profile) for profile in (Profile.POLICY, Profile.VERIFIER))
     assert (ours.to_converge, theirs.to_converge) == (200.0, 300)
     assert (ours.quality, theirs.quality) == (0.73, 0.74)
@@ -68,15 +68,15 @@ def test_the_policy_takes_the_first_evaluation_that_passes_the_verifier_the_last
 
 @pytest.mark.parametrize("filler", ["loss", "half a surrogate pair \ud800", "two\nlines"])
 @pytest.mark.parametrize("count", [0, 503, 504, 505, 506, 507, 1100])
-def test_the_verifier_finds_its_words_wherever_they_stand(count: int, filler: str) -> None:
-    """Records are searched in blocks: an evaluation stands before, at and after their ends."""
+def test_the_verifier_finds_evaluations_at_any_block_boundary(count: int, filler: str) -> None:
+    """Records are searched in blocks: the evaluations are before, at and after a boundary."""
     others = [record("tracked_stats", filler, step=1)] * count
     evaluations = [record("eval_accuracy", 0.7 + n / 100, epoch_num=n + 1) for n in range(3)]
     facts = read(log(*others, *evaluations), Profile.VERIFIER)
     assert (facts.to_converge, facts.quality, facts.batch_size) == (3, 0.72, 256)
 
 
-def test_a_run_that_stops_with_success_below_the_target_converged_for_the_verifier_only() -> None:
+def test_success_below_the_target_is_convergence_for_the_verifier_only() -> None:
     records = log(record("eval_accuracy", 0.5, epoch_num=100))
     assert not read(records, Profile.POLICY).converged
     assert read(records, Profile.VERIFIER).converged
@@ -89,13 +89,13 @@ def test_an_aborted_run_did_not_converge() -> None:
         assert (facts.converged, facts.to_converge, facts.minutes) == (False, None, 10)
 
 
-def test_a_run_that_ends_in_the_middle_did_not_converge() -> None:
+def test_a_run_without_run_stop_did_not_converge() -> None:
     for profile in Profile:
         facts = read(PASSED_TWICE[:-1], profile)
         assert (facts.converged, facts.minutes, facts.stop_ms) == (False, None, None)
 
 
-def test_several_starts_and_stops() -> None:
+def test_the_profiles_read_repeated_starts_and_stops_differently() -> None:
     records = [
         *PASSED_TWICE[:-1],
         record("run_start", at=STOP - 60_000),
@@ -108,7 +108,7 @@ def test_several_starts_and_stops() -> None:
     assert not read(records, Profile.VERIFIER).converged
 
 
-def test_the_verifier_finds_words_anywhere() -> None:
+def test_the_verifier_finds_a_key_anywhere_in_a_record() -> None:
     noise = record("note", 7, file="eval_accuracy.py", epoch_num=999)
     size = record("note", 512, about="global_batch_size")
     nested = record("note", {"global_batch_size": 1}, x=1)
@@ -134,7 +134,7 @@ def test_the_verifier_finds_words_anywhere() -> None:
         ("global_batch", 256),
     ],
 )
-def test_however_a_text_spells_a_word_it_is_seen(name: str, size: int) -> None:
+def test_the_verifier_finds_a_key_in_any_json_spelling(name: str, size: int) -> None:
     lines = [b":::MLLOG " + json.dumps(msgspec.to_builtins(each)).encode() for each in PASSED_TWICE]
     odd = f':::MLLOG {{"key": "note", "time_ms": 1, "value": 512, "metadata": {{"x": "{name}"}}}}'
     noise = b"global_batch_size 3 submission_benchmark eval_accuracy"
@@ -144,8 +144,8 @@ def test_however_a_text_spells_a_word_it_is_seen(name: str, size: int) -> None:
         assert read_text(text).batch_size == size
 
 
-def test_two_words_that_share_a_letter_are_both_seen() -> None:
-    # The one that ends in the letter is missing as a key of its own.
+def test_two_overlapping_keys_are_both_found() -> None:
+    # The log has no record with the key global_batch_size.
     lines = [json.dumps(msgspec.to_builtins(each)).encode() for each in PASSED_TWICE]
     odd = b'{"key": "note", "time_ms": 1, "value": 0.9, "metadata": {"epoch_num": 900, "x": "W"}}'
     lines = [line for line in lines if b"global_batch_size" not in line]
@@ -169,13 +169,13 @@ def test_two_words_that_share_a_letter_are_both_seen() -> None:
         (log(record("eval_accuracy", 0.8, epoch_num=1), benchmark="flux1"), "no samples_count"),
     ],
 )
-def test_what_crashes_the_verifier_is_reported_and_does_not_crash_us(
+def test_a_log_that_crashes_the_verifier_is_reported_as_a_problem(
     records: list[Record], problem: str
 ) -> None:
     facts = read(records, Profile.VERIFIER, "5.1")
     assert problem in facts.problem
     assert not facts.converged
-    # What cannot be computed with is not handed on
+    # A value that cannot be used in arithmetic is dropped
     assert facts.batch_size in (None, 256)
     read(records, Profile.POLICY, "5.1")
 
@@ -187,7 +187,7 @@ def checkpoint(at: int, fid: float, clip: float | None) -> list[Record]:
     return records
 
 
-def test_stable_diffusion_converges_at_its_earliest_good_checkpoint() -> None:
+def test_stable_diffusion_converges_at_its_earliest_passing_checkpoint() -> None:
     late_first = [
         *checkpoint(3000, 80, 0.2),
         *checkpoint(2000, 85, 0.16),
@@ -199,14 +199,14 @@ def test_stable_diffusion_converges_at_its_earliest_good_checkpoint() -> None:
         assert facts.converged
 
 
-def test_a_checkpoint_without_one_metric_ends_the_verifier() -> None:
+def test_a_checkpoint_without_one_metric_is_a_problem_for_the_verifier() -> None:
     records = log(*checkpoint(1000, 80, None), benchmark="stable_diffusion")
     assert "a checkpoint has no CLIP" in read(records, Profile.VERIFIER).problem
     bad = log(*checkpoint(1000, 95, 0.2), benchmark="stable_diffusion")
     assert "no checkpoint reaches the target" in read(bad, Profile.VERIFIER).problem
 
 
-def test_bert_may_be_measured_in_train_samples() -> None:
+def test_only_bert_is_measured_in_train_samples() -> None:
     records = [*PASSED_TWICE[:-1], record("train_samples", 12345), PASSED_TWICE[-1]]
     for profile in Profile:
         assert read(records, profile, train_samples=True).to_converge == 12345
@@ -215,7 +215,7 @@ def test_bert_may_be_measured_in_train_samples() -> None:
         assert read(other, profile, train_samples=True).to_converge == 30
 
 
-def test_old_rounds() -> None:
+def test_a_log_of_0_5_is_read() -> None:
     stop = Record("run_stop", STOP, {"success": "true"}, {}, None, "resnet")
     start = Record("run_start", START, None, {}, None, "resnet")
     accuracy = Record("eval_accuracy", 1, {"epoch": 61, "value": 0.75}, {}, None, "resnet")
@@ -226,7 +226,7 @@ def test_old_rounds() -> None:
     assert not read([start, accuracy, failed], Profile.POLICY, "0.5").converged
 
 
-def test_minigo_of_0_6_ends_with_the_model_that_won() -> None:
+def test_minigo_of_0_6_ends_with_the_winning_model() -> None:
     records = [
         record("run_start", at=START),
         record("eval_accuracy", 0.4, epoch_num=1),
@@ -239,7 +239,7 @@ def test_minigo_of_0_6_ends_with_the_model_that_won() -> None:
     assert (facts.converged, facts.quality, facts.to_converge) == (True, 0.55, 9)
 
 
-def test_scale_and_seeds() -> None:
+def test_nodes_accelerators_and_seeds_are_read() -> None:
     extra = [
         record("number_of_nodes", 4),
         record("accelerators_per_node", 8),

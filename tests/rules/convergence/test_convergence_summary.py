@@ -1,4 +1,4 @@
-"""Minutes and joules against the incumbent's summaries, which it makes of copies."""
+"""Minutes and joules, compared with the summaries of the official summarizer."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from podium.rules.finding import Profile
 from tests.locations import CORPUS
 from tests.published import facts_of
 
-# --- the incumbent's summaries ---
+# --- summaries of the official summarizer ---
 
 
 def submissions() -> list[Path]:
-    """Submissions of rounds that the incumbent summarises."""
+    """Return the submissions of rounds that the official summarizer supports."""
     found = sorted({path.parent for path in CORPUS.glob("*/*/results")})
     return [path for path in found if path.parent.name != "hpc_results_v0.7"]
 
@@ -42,7 +42,7 @@ QUICK = {"training_results_v5.0/tinycorp", "training_results_v4.1/FlexAI"}
 
 
 def copy_of(submission: Path, scratch: Path) -> Path:
-    """Links to a submission's logs; its scaling.json files are real copies."""
+    """Link the logs of a submission into a folder, and copy its scaling.json files."""
     copied = scratch / submission.name
     for path in submission.rglob("*"):
         if path.is_file():
@@ -56,7 +56,7 @@ def copy_of(submission: Path, scratch: Path) -> Path:
 
 
 def summary(copied: Path, usage: str, round_name: str) -> Iterator[tuple[str, str, str]]:
-    """(benchmark, column, text) of the incumbent's tables, the detailed one among them."""
+    """Yield (benchmark, column, text) of the official tables, including the detailed table."""
     module = "mlperf_logging.result_summarizer"
     command = [
         sys.executable,
@@ -82,7 +82,7 @@ def summary(copied: Path, usage: str, round_name: str) -> Iterator[tuple[str, st
 
 
 def summaries_differ(submission: Path, scratch: Path) -> str:
-    """Where the incumbent's numbers are not ours; empty where they are."""
+    """Return the first difference between the official numbers and ours, or an empty string."""
     usage, round_name = submission.parent.name.split("_results_v")
     verdicts = json.loads((CORPUS / "verdicts.json").read_text())
     ours, theirs = defaultdict(list), defaultdict(list)
@@ -90,7 +90,7 @@ def summaries_differ(submission: Path, scratch: Path) -> str:
         facts = []
         for run in facts_of(folder, usage, round_name, Profile.VERIFIER):
             path = (folder / run.name).relative_to(CORPUS).as_posix()
-            # To the summary a run fails where its log breaks rules, and only there.
+            # In the summary, a run fails only if its log violates rules.
             refused = "" if verdicts[path]["ok"] else "its log violates rules"
             facts.append(replace(run, converged=True, refused=refused))
         if folder.parent.name == "weak":
@@ -126,13 +126,13 @@ def summaries_differ(submission: Path, scratch: Path) -> str:
         for name in [f"{path.parent.name}/{path.name}"]
     ],
 )
-def test_minutes_equal_the_incumbents_summary(submission: Path, tmp_path: Path) -> None:
+def test_minutes_equal_the_official_summary(submission: Path, tmp_path: Path) -> None:
     pytest.importorskip("mlperf_logging")
     assert summaries_differ(submission, tmp_path) == ""
 
 
 def power_lines(run: RunFacts, name: str, seed: int) -> str:
-    """A meter's log around a run, out of order and beyond its own markers for one node."""
+    """Return a power log with readings outside the run, in reverse order for one node."""
     assert run.start_ms is not None
     assert run.stop_ms is not None
     begin, end = run.start_ms - 5000, run.stop_ms + 3000
@@ -152,7 +152,7 @@ def power_lines(run: RunFacts, name: str, seed: int) -> str:
 
 
 @pytest.mark.corpus
-def test_energy_equals_the_incumbents_summary(tmp_path: Path) -> None:
+def test_energy_equals_the_official_summary(tmp_path: Path) -> None:
     pytest.importorskip("mlperf_logging")
     copied = copy_of(CORPUS / "training_results_v4.1/FlexAI", tmp_path)
     folder = next(copied.glob("results/*/bert"))

@@ -1,4 +1,4 @@
-"""Logs that count their evaluations in another unit than their benchmark's reference points."""
+"""Logs that count evaluations in another unit than the reference points of their benchmark."""
 
 from __future__ import annotations
 
@@ -47,26 +47,28 @@ REACHED = record("eval_accuracy", 0.73, epoch_num=1)
     ("middle", "expected"),
     [
         ([REACHED, record("train_samples", 2_976_768)], 2_976_768),
-        # Before the evaluations it is the size of the data set
+        # Before the evaluations, train_samples is the size of the data set
         ([record("train_samples", 156_725_653), REACHED], 1),
         ([REACHED], 1),
         ([REACHED, record("train_samples", "many")], 1),
-        # From one batch on the place is a count of samples, whatever train_samples says
+        # From one batch on, the position is a count of samples, and train_samples is ignored
         ([record("eval_accuracy", 0.73, epoch_num=256), record("train_samples", 999)], 256),
         ([record("eval_accuracy", 0.73, epoch_num=255), record("train_samples", 999)], 999),
     ],
 )
-def test_epochs_of_bert_give_way_to_train_samples(middle: list[Record], expected: float) -> None:
+def test_epochs_of_bert_are_replaced_by_train_samples(
+    middle: list[Record], expected: float
+) -> None:
     assert facts("bert", 256, *middle, round_name="2.1").to_converge == expected
 
 
-def test_the_official_verifier_takes_epochs_of_bert_for_samples() -> None:
+def test_the_verifier_reads_epochs_of_bert_as_samples() -> None:
     middle = (REACHED, record("train_samples", 2_976_768))
     read = facts("bert", 256, *middle, round_name="2.1", profile=Profile.VERIFIER)
     assert read.to_converge == 1
 
 
-def test_published_runs_of_bert_that_count_epochs(corpus: Path) -> None:
+def test_a_published_bert_result_in_epochs_passes_only_by_the_policy(corpus: Path) -> None:
     (entry,) = score(corpus / BAIDU).results
     assert entry.run_list[0].to_converge == 2_976_768
     assert entry.rcp is not None
@@ -75,7 +77,7 @@ def test_published_runs_of_bert_that_count_epochs(corpus: Path) -> None:
     assert official.rcp is not None
     assert (official.rcp.verdict, official.rcp.submission) == ("fail", 1)
     root = (corpus / BAIDU).parents[2]
-    # By the policy it is a note of what the verifier alone rejects
+    # In the policy profile, a rejection by the verifier alone is a note
     for profile, weight in (("policy", "note"), ("verifier", "error")):
         found = check(root, profile=profile).findings  # type: ignore[arg-type]
         assert [one.severity.value for one in found if one.id == "rcp.failed"] == [weight]
@@ -97,7 +99,7 @@ def trained(first: float, last: float) -> tuple[Record, Record]:
     [
         (56, 1000, 2020, 2020 * 168),
         (84, 1000, 1000, 168_000),
-        # The first evaluation tells how an epoch was padded, or cut to whole batches
+        # The first evaluation shows whether an epoch was padded or cut to whole batches
         (80, 700, 1428, 1428 * 240),
         (80, 1050, 2100, 2100 * 160),
         (64, 1313, 2393, 2393 * 128),
@@ -109,19 +111,19 @@ def trained(first: float, last: float) -> tuple[Record, Record]:
         (56, 0, 2020, 2020),
     ],
 )
-def test_epochs_of_unet3d_are_counted_in_samples(
+def test_epochs_of_unet3d_are_converted_to_samples(
     round_name: str, batch: int, first: float, last: float, samples: float
 ) -> None:
     read = facts("unet3d", batch, *trained(first, last), round_name=round_name)
     assert (read.to_converge, read.unit) == (samples, "samples")
 
 
-def test_before_3_1_unet3d_is_counted_in_epochs() -> None:
+def test_unet3d_is_counted_in_epochs_before_3_1() -> None:
     assert facts("unet3d", 56, *trained(1000, 2020), round_name="3.0").to_converge == 2020
     assert facts("unet3d", 56, *trained(168_000, 336_000), round_name="3.0").to_converge == 2000
 
 
-def test_the_official_verifier_takes_the_number_as_it_is() -> None:
+def test_the_verifier_reads_epochs_of_unet3d_without_conversion() -> None:
     middle = trained(1000, 2020)
     read = facts("unet3d", 56, *middle, round_name="3.1", profile=Profile.VERIFIER)
     assert read.to_converge == 2020
@@ -129,7 +131,7 @@ def test_the_official_verifier_takes_the_number_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("epochs", "verdict", "submission"),
-    # The mean of a published result, and one at which the reference points let a result pass
+    # The mean of a published result, and a mean at which a result passes
     [(2016.25, "fail", 338_730), (2120, "pass", 356_160)],
 )
 def test_results_in_epochs_are_compared_in_samples(
@@ -142,7 +144,7 @@ def test_results_in_epochs_are_compared_in_samples(
     assert judged.minimum == pytest.approx(353165.7155)
 
 
-def test_published_runs_of_unet3d_stay_as_they_are(corpus: Path) -> None:
+def test_published_runs_of_unet3d_are_not_converted(corpus: Path) -> None:
     (entry,) = score(corpus / FUJITSU).results
     assert entry.to_converge == 362565.0
     (earlier,) = score(corpus / GIGABYTE).results

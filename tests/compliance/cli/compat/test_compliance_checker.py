@@ -1,4 +1,4 @@
-"""`podium compat compliance_checker`: the incumbent's arguments, last line and exit code."""
+"""`podium compat compliance_checker`: official arguments, last line and exit code."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Outcome = tuple[int, str]
 
 
 def podium(capsys: pytest.CaptureFixture[str], *arguments: object) -> Outcome:
-    """Exit code and last line."""
+    """Return podium's exit code and last line."""
     capsys.readouterr()
     status = cli.run(["compat", "compliance_checker", *map(str, arguments)])
     return int(status), capsys.readouterr().err.rstrip().rpartition("\n")[2]
 
 
 def incumbent(folder: Path, *arguments: object) -> Outcome:
-    """The same of the incumbent, run where it may write its log."""
+    """Return the official checker's exit code and last line; it writes its log to `folder`."""
     command = [sys.executable, "-m", "mlperf_logging.compliance_checker", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     return done.returncode, done.stderr.rstrip().rpartition("\n")[2]
@@ -55,7 +55,7 @@ FLAGS = {
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_last_line_and_exit_code_are_the_incumbents(
+def test_last_line_and_exit_code_match_the_official_checker(
     work: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     path = LOGS[name]().write(work / "result_0.txt")
@@ -79,7 +79,7 @@ def test_last_line_and_exit_code_are_the_incumbents(
         ),
     ],
 )
-def test_arguments_choose_the_same_rules(
+def test_arguments_choose_the_same_rules_as_the_official_checker(
     work: Path,
     capsys: pytest.CaptureFixture[str],
     usage: str,
@@ -97,7 +97,7 @@ def test_arguments_choose_the_same_rules(
 @pytest.mark.parametrize(
     "line", [b":::MLLOG [1]", b':::MLLOG {"key": "a", "time_ms": 1, "value": 1}']
 )
-def test_where_the_incumbent_ends_in_a_traceback_podium_fails_the_log(
+def test_a_log_that_crashes_the_official_checker_fails(
     work: Path, capsys: pytest.CaptureFixture[str], line: bytes
 ) -> None:
     path = LOGS["good"]().noise(3, line).write(work / "result_0.txt")
@@ -106,7 +106,9 @@ def test_where_the_incumbent_ends_in_a_traceback_podium_fails_the_log(
     assert podium(capsys, path, "--ruleset", "5.1.0") == (1, "ERROR - FAILED")
 
 
-def test_warnings_are_told_unless_quiet(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_hides_warnings_unless_they_are_errors(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = LOGS["repeated"]().write(work / "result_0.txt")
     arguments = ["compat", "compliance_checker", str(path), "--ruleset", "5.1.0"]
     assert cli.run(arguments) == 0
@@ -117,7 +119,7 @@ def test_warnings_are_told_unless_quiet(work: Path, capsys: pytest.CaptureFixtur
     assert "[closed.llama31_8b.opt_name]" in capsys.readouterr().err
 
 
-def test_the_log_of_the_check_is_written_where_it_was_asked_for(
+def test_the_check_log_is_written_only_to_log_output(
     work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(work)
@@ -140,7 +142,7 @@ def test_the_log_of_the_check_is_written_where_it_was_asked_for(
         ["."],
     ],
 )
-def test_what_cannot_be_followed_is_a_fault_of_usage(
+def test_invalid_arguments_are_a_usage_error(
     work: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -160,7 +162,7 @@ def test_what_cannot_be_followed_is_a_fault_of_usage(
         ("rcp_checker", ("--rcp_version", "5.1.0")),
     ],
 )
-def test_no_tool_writes_over_what_it_reads(
+def test_a_tool_does_not_overwrite_its_input(
     work: Path, capsys: pytest.CaptureFixture[str], tool: str, more: tuple[str, ...]
 ) -> None:
     log = LOGS["good"]().write(work / "result_0.txt")

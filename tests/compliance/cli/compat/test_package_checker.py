@@ -1,4 +1,4 @@
-"""`podium compat package_checker` and `verify`: the incumbent's last lines, true exit codes."""
+"""`podium compat package_checker` and `verify`: official last lines, correct exit codes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compat(tree: Submission, *flags: str, program: str = "package_checker") -> i
 
 
 def incumbent(tree: Submission, work: Path, *flags: str) -> list[str]:
-    """The last lines that the incumbent prints about a copy."""
+    """Return the last lines that the official package checker prints for a copy."""
     shutil.copytree(tree.root, work / "copy", symlinks=True)
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM, "copy", "training", "5.1.0", *flags],
@@ -54,7 +54,7 @@ FLAGS = {"no seeds": ("--seed-checker-bypass",), "repeated marks": ("--werror",)
 
 @pytest.mark.parametrize("name", BROKEN)
 @pytest.mark.parametrize("flagged", [False, True])
-def test_the_last_lines_are_the_incumbents(
+def test_the_last_lines_match_the_official_package_checker(
     name: str, flagged: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if flagged and name not in FLAGS:
@@ -73,26 +73,24 @@ def test_the_last_lines_are_the_incumbents(
     ("flags", "status"),
     [((), Exit.FOUND), (("--rcp-bypass",), Exit.CLEAN), (("--seed-checker-bypass",), Exit.FOUND)],
 )
-def test_the_test_of_convergence_may_be_let_through(
+def test_rcp_bypass_skips_the_convergence_test(
     flags: tuple[str, ...], status: Exit, tmp_path: Path
 ) -> None:
     tree = usual(tmp_path)
-    # Half the samples at every evaluation: sooner than any reference run.
+    # Half the samples at every evaluation: faster convergence than every reference run.
     tree.result(change=_sooner)
     assert compat(tree, *flags) == status
 
 
 def _sooner(log: LogBuilder) -> LogBuilder:
     def half(record: Record) -> Record:
-        told = record.metadata | {"samples_count": record.metadata["samples_count"] // 2}
-        return msgspec.structs.replace(record, metadata=told)
+        reported = record.metadata | {"samples_count": record.metadata["samples_count"] // 2}
+        return msgspec.structs.replace(record, metadata=reported)
 
     return log.change("eval_accuracy", half)
 
 
-def test_warnings_are_left_out_when_quiet(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_quiet_hides_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = usual(tmp_path).result(change=lambda log: log.repeat("global_batch_size"))
     assert compat(tree) == Exit.CLEAN
     assert "WARNING - " in capsys.readouterr().err
@@ -100,7 +98,7 @@ def test_warnings_are_left_out_when_quiet(
     assert "WARNING - " not in capsys.readouterr().err
 
 
-def test_what_is_printed_is_written_where_asked_and_nowhere_else(tmp_path: Path) -> None:
+def test_log_output_is_written_only_outside_the_tree(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     before = sorted(tree.root.rglob("*"))
     assert compat(tree, "--log_output", str(tmp_path / "out.log")) == Exit.CLEAN
@@ -110,7 +108,7 @@ def test_what_is_printed_is_written_where_asked_and_nowhere_else(tmp_path: Path)
     assert sorted(tree.root.rglob("*")) == before
 
 
-def test_what_is_no_submission_is_a_usage_fault(
+def test_a_folder_that_is_not_a_submission_is_a_usage_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = Submission(tmp_path, usual(tmp_path / "a").which)
@@ -136,7 +134,7 @@ def test_verify_runs_the_three_programs(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("broken", ["log", "name"])
-def test_verify_fails_where_one_of_them_does(
+def test_verify_fails_if_one_program_fails(
     broken: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -151,7 +149,7 @@ def test_verify_fails_where_one_of_them_does(
 
 
 @pytest.mark.parametrize("text", ["seed-checker-bypass\n", "seed_checker_bypass", "--rcp-bypass"])
-def test_verify_takes_the_flags_of_the_submission(text: str, tmp_path: Path) -> None:
+def test_verify_applies_package_checker_params(text: str, tmp_path: Path) -> None:
     tree = usual(tmp_path).result(change=lambda log: log.drop("seed"))
     tree.write("package_checker_params", text)
     expected = Exit.CLEAN if "seed" in text else Exit.FOUND

@@ -32,7 +32,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 # --- result_summarizer ---
 
 
-def test_columns_are_in_the_incumbents_order() -> None:
+def test_columns_are_in_the_official_order() -> None:
     columns = columns_of(find_round("training", "6.1"))["strong"]
     assert columns[:4] == ("division", "availability", "submitter", "system")
     assert columns[12:-2] == (
@@ -53,9 +53,11 @@ def test_columns_are_in_the_incumbents_order() -> None:
 
 
 @pytest.mark.parametrize("flag", ["--csv", "-csv"])
-def test_the_summary_and_its_files(submission: Submission, tmp_path: Path, flag: str) -> None:
+def test_the_summary_is_printed_and_written_to_two_files(
+    submission: Submission, tmp_path: Path, flag: str
+) -> None:
     output = tmp_path / "sum.csv"
-    for _ in range(2):  # a second call writes the files anew
+    for _ in range(2):  # the second call overwrites the files
         result = compat("result_summarizer", submission.root, "training", "5.1.0", flag, output)
         assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Strong Scaling Scores:\ndivision,availability,submitter")
@@ -69,7 +71,7 @@ def test_the_summary_and_its_files(submission: Submission, tmp_path: Path, flag:
     assert details["llama31_405b:GBS"]
 
 
-def test_several_submissions_by_braces(tmp_path: Path) -> None:
+def test_braces_name_several_submissions(tmp_path: Path) -> None:
     first = usual(tmp_path)
     second = Submission(tmp_path, first.which, "Zeta").system().result()
     pattern = f"{tmp_path}/{{Zeta, Acme}}"
@@ -83,7 +85,7 @@ def test_several_submissions_by_braces(tmp_path: Path) -> None:
         expand(f"{tmp_path}/{{Acme,Nobody}}")
 
 
-def test_a_result_without_a_score_is_exit_status_1(submission: Submission) -> None:
+def test_a_result_without_a_score_exits_with_1(submission: Submission) -> None:
     for number in (0, 1):
         submission.log(number, lambda log: log.meta("run_stop", status="aborted"))
     result = compat("result_summarizer", submission.root, "training", "5.1.0")
@@ -93,7 +95,7 @@ def test_a_result_without_a_score_is_exit_status_1(submission: Submission) -> No
     assert quiet.stdout.startswith("ERROR: ")
 
 
-def test_a_result_without_a_description_is_left_out(submission: Submission) -> None:
+def test_a_result_without_a_description_exits_with_1(submission: Submission) -> None:
     (submission.root / "systems/ex_n8.json").unlink()
     submission.system("other")
     result = compat("result_summarizer", submission.root, "training", "5.1.0")
@@ -103,7 +105,7 @@ def test_a_result_without_a_description_is_left_out(submission: Submission) -> N
     assert compat("result_summarizer", submission.root, "training", "5.1.0").exit_code == 1
 
 
-def test_no_private_ids_are_written_and_those_there_are_told(
+def test_existing_private_ids_are_printed_and_none_are_generated(
     submission: Submission, tmp_path: Path
 ) -> None:
     output = tmp_path / "sum.csv"
@@ -115,7 +117,9 @@ def test_no_private_ids_are_written_and_those_there_are_told(
     assert rows(output)[0]["private_id"] == "5.1-0007"
 
 
-def test_summaries_that_cannot_be_made(submission: Submission, tmp_path: Path) -> None:
+def test_invalid_summary_arguments_are_a_usage_error(
+    submission: Submission, tmp_path: Path
+) -> None:
     base = ["result_summarizer", submission.root, "training", "5.1.0"]
     assert compat(*base, "--csv", submission.root / "x.csv").exit_code == 2
     assert compat("result_summarizer", tmp_path, "training", "5.1.0").exit_code == 2
@@ -130,7 +134,7 @@ def folder(submission: Submission) -> Path:
     return submission.root / submission.folder()
 
 
-def test_the_check_ends_in_the_incumbents_last_line(submission: Submission) -> None:
+def test_the_last_line_of_rcp_checker_matches_the_exit_code(submission: Submission) -> None:
     result = compat("rcp_checker", folder(submission), "--rcp_version", "5.1.0")
     last = result.stderr.splitlines()[-1]
     assert last.startswith(("INFO - RCP", "ERROR - RCP"))
@@ -139,7 +143,7 @@ def test_the_check_ends_in_the_incumbents_last_line(submission: Submission) -> N
     assert verbose.stderr.splitlines()[-1] == last
 
 
-def test_custom_points_and_the_full_set(corpus: Path, tmp_path: Path) -> None:
+def test_rcp_checker_accepts_custom_points_and_the_full_set(corpus: Path, tmp_path: Path) -> None:
     place = corpus / "training_results_v4.0/tinycorp/results/tinybox_red/resnet"
     base = ["rcp_checker", place, "--rcp_version", "4.0.0"]
     assert compat(*base).exit_code == 0
@@ -157,7 +161,7 @@ def test_custom_points_and_the_full_set(corpus: Path, tmp_path: Path) -> None:
     assert compat("rcp_checker", tmp_path).exit_code == 2
 
 
-def test_bert_by_train_samples(corpus: Path) -> None:
+def test_rcp_checker_accepts_bert_train_samples(corpus: Path) -> None:
     root = corpus / "training_results_v1.1/Graphcore/results"
     place = next(root.glob("*POPART-closed/bert"))
     said = compat("rcp_checker", place, "--rcp_version", "1.1.0", "--bert_train_samples")

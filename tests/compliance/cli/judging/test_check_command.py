@@ -1,4 +1,4 @@
-"""`podium check` as scripts meet it: exit statuses, formats, options, paths."""
+"""`podium check` in scripts: exit statuses, formats, options and paths."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.locations import ROOT
 
 
 class Said(NamedTuple):
-    """What one call gave."""
+    """The exit status and the output of a call."""
 
     status: int
     out: str
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 
     @property
     def report(self) -> dict[str, Any]:
-        """The report printed as JSON."""
+        """The report that was printed as JSON."""
         report: dict[str, Any] = json.loads(self.out)
         return report
 
@@ -71,13 +71,13 @@ def check(podium: Podium) -> Podium:
 
 @pytest.fixture
 def log(good: LogBuilder, tmp_path: Path) -> Path:
-    """A good log in a folder of its own."""
+    """A good log in its own folder."""
     return good.write(tmp_path / "logs" / "result_0.txt")
 
 
 @pytest.fixture
 def bad(good: LogBuilder) -> LogBuilder:
-    """A log with one fault by either text."""
+    """A log with one error in both profiles."""
     return good.set("opt_adamw_beta_2", 0.5)
 
 
@@ -87,7 +87,7 @@ def subprocess_podium(*arguments: object, **options: Any) -> subprocess.Complete
 
 
 def submission(root: Path, *logs: LogBuilder) -> Path:
-    """A submitter's folder with one result, as far as logs go."""
+    """Write a submission with one result from the given logs."""
     for number, one in enumerate(logs):
         one.write(root / "results" / "box" / "llama31_8b" / f"result_{number}.txt")
     (root / "systems").mkdir(parents=True)
@@ -95,10 +95,10 @@ def submission(root: Path, *logs: LogBuilder) -> Path:
     return root
 
 
-# --- with scores ---
+# --- scores ---
 
 
-def test_scores_come_from_the_same_reading(
+def test_check_with_scores_reads_every_log_once(
     podium: Podium, good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = submission(tmp_path / "me", *[good] * 10)
@@ -117,7 +117,7 @@ def test_scores_come_from_the_same_reading(
     assert len(read) == len(set(read)) == 10
 
 
-def test_scores_need_a_format_that_can_hold_them(podium: Podium, log: Path) -> None:
+def test_scores_with_sarif_are_a_usage_error(podium: Podium, log: Path) -> None:
     said = podium("check", log, "--score", "--format", "sarif")
     assert said.status == Exit.USAGE
     assert "--score needs" in said.err
@@ -126,14 +126,14 @@ def test_scores_need_a_format_that_can_hold_them(podium: Podium, log: Path) -> N
 # --- exit statuses ---
 
 
-def test_0_where_nothing_is_wrong(podium: Podium, log: Path) -> None:
+def test_status_0_without_findings(podium: Podium, log: Path) -> None:
     said = podium("check", log, "--round", "5.1")
     assert (said.status, said.err) == (Exit.CLEAN, "")
     assert said.out.endswith("ACCEPTED\n")
 
 
-def test_0_where_there_are_only_warnings(check: Podium, good: LogBuilder, log: Path) -> None:
-    # A value only the policy rejects; one that is repeated is a note
+def test_status_0_with_warnings_only(check: Podium, good: LogBuilder, log: Path) -> None:
+    # The first value violates only the policy; the repeated key is a note
     good.set("cache_clear", False).repeat("opt_name").write(log)
     said = check(log)
     assert said.status == Exit.CLEAN
@@ -141,7 +141,7 @@ def test_0_where_there_are_only_warnings(check: Podium, good: LogBuilder, log: P
     assert check(log, "--strict").status == Exit.FOUND
 
 
-def test_1_where_there_is_an_error(podium: Podium, bad: LogBuilder, log: Path) -> None:
+def test_status_1_with_an_error(podium: Podium, bad: LogBuilder, log: Path) -> None:
     bad.write(log)
     said = podium("check", log, "--round", "5.1")
     assert (said.status, said.err) == (Exit.FOUND, "")
@@ -166,7 +166,7 @@ def test_1_where_there_is_an_error(podium: Podium, bad: LogBuilder, log: Path) -
         ["--no-such-option"],
     ],
 )
-def test_2_for_arguments_that_cannot_be_followed(podium: Podium, arguments: list[str]) -> None:
+def test_status_2_for_invalid_arguments(podium: Podium, arguments: list[str]) -> None:
     said = podium(*arguments)
     assert said.status == Exit.USAGE
     assert said.out == ""
@@ -175,14 +175,14 @@ def test_2_for_arguments_that_cannot_be_followed(podium: Podium, arguments: list
 
 
 @pytest.mark.parametrize("round_", ["9.9", "5", "x", "5.1.2.3", "latest"])
-def test_2_for_a_round_that_does_not_exist(podium: Podium, log: Path, round_: str) -> None:
+def test_status_2_for_an_unknown_round(podium: Podium, log: Path, round_: str) -> None:
     said = podium("check", log, "--round", round_)
     assert said.status == Exit.USAGE
     assert said.err.startswith("podium: no training round")
-    assert "5.1" in said.err  # it names those that do exist
+    assert "5.1" in said.err  # the message lists the existing rounds
 
 
-def test_2_where_there_is_nothing_to_judge(podium: Podium, tmp_path: Path) -> None:
+def test_status_2_if_there_is_nothing_to_check(podium: Podium, tmp_path: Path) -> None:
     said = podium("check", tmp_path)
     assert said.status == Exit.USAGE
     assert "nothing to check" in said.err
@@ -192,11 +192,11 @@ def test_2_where_there_is_nothing_to_judge(podium: Podium, tmp_path: Path) -> No
     assert "broken link" in podium("check", tmp_path / "link").err
 
 
-def test_2_where_one_of_several_paths_is_not_there(podium: Podium, log: Path) -> None:
+def test_status_2_if_one_of_several_paths_does_not_exist(podium: Podium, log: Path) -> None:
     assert podium("check", log, log.parent / "none.txt").status == Exit.USAGE
 
 
-def test_3_for_a_fault_on_one_file_and_the_rest_is_still_told(
+def test_status_3_for_a_crash_on_one_file_keeps_the_other_findings(
     check: Podium, good: LogBuilder, bad: LogBuilder, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad.write(log.parent / "result_1.txt")
@@ -218,7 +218,7 @@ def test_3_for_a_fault_on_one_file_and_the_rest_is_still_told(
     assert "Traceback" not in said.out + said.err
 
 
-def test_3_for_a_fault_on_one_submission_and_the_others_are_still_judged(
+def test_status_3_for_a_crash_on_one_submission_keeps_the_others(
     check: Podium, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("first", "second"):
@@ -242,7 +242,7 @@ def test_3_for_a_fault_on_one_submission_and_the_others_are_still_judged(
     assert [path for path, _ in verdicts] == ["first", "second"]
 
 
-def test_3_for_a_fault_of_the_whole_says_how_to_report_it(
+def test_status_3_for_a_crash_of_the_check_says_how_to_report_it(
     podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
@@ -256,7 +256,7 @@ def test_3_for_a_fault_of_the_whole_says_how_to_report_it(
     assert "Traceback" not in said.err
 
 
-def test_an_invalid_table_is_named_with_its_place(
+def test_an_invalid_rule_table_is_reported_with_its_location(
     podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def next_round(*_: Any, **__: Any) -> Any:
@@ -272,7 +272,9 @@ def test_an_invalid_table_is_named_with_its_place(
     )
 
 
-def test_130_after_an_interrupt(podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_130_after_an_interrupt(
+    podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
@@ -283,7 +285,7 @@ def test_130_after_an_interrupt(podium: Podium, log: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(("module", "name"), [(pipeline, "check_inputs"), (files, "judge_log")])
-def test_130_after_an_interrupt_whose_handling_failed(
+def test_status_130_if_the_handling_of_an_interrupt_fails(
     podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
 ) -> None:
     def stumble(*_: Any, **__: Any) -> Any:
@@ -297,7 +299,7 @@ def test_130_after_an_interrupt_whose_handling_failed(
     assert (said.status, said.out) == (Exit.INTERRUPTED, "")
 
 
-def test_130_after_ctrl_c_in_the_middle_of_the_work(good: LogBuilder, tmp_path: Path) -> None:
+def test_status_130_after_ctrl_c_during_the_check(good: LogBuilder, tmp_path: Path) -> None:
     data = good.bytes()
     for number in range(6000):
         (tmp_path / f"result_{number}.txt").write_bytes(data)
@@ -316,7 +318,7 @@ def test_130_after_ctrl_c_in_the_middle_of_the_work(good: LogBuilder, tmp_path: 
     assert "Traceback" not in err
 
 
-def test_a_reader_that_has_seen_enough_is_no_fault(good: LogBuilder, tmp_path: Path) -> None:
+def test_a_closed_output_pipe_is_not_an_error(good: LogBuilder, tmp_path: Path) -> None:
     for number in range(300):
         good.drop("opt_name").write(tmp_path / f"result_{number}.txt")
     command = f"{sys.executable} -m podium check {tmp_path} --round 5.1 | head -n 1"
@@ -330,7 +332,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault(good: LogBuilder, tmp_path: P
 
 @pytest.fixture
 def mixed(good: LogBuilder, bad: LogBuilder, tmp_path: Path) -> Path:
-    """A folder with good logs, a bad one, an empty one and one that is no log."""
+    """A folder with good logs, a bad log, an empty log and a file that is not a log."""
     folder = tmp_path / "mixed"
     good.write(folder / "a" / "result_0.txt")
     bad.write(folder / "a" / "result_1.txt")
@@ -377,13 +379,13 @@ FINDING = {
 
 
 def follows(value: Any, shape: Any) -> bool:
-    """Whether JSON has the members of a shape, each of its type or one of its words."""
+    """Whether JSON has the members of a shape, with their types or listed strings."""
     if isinstance(shape, dict):
         return shape.keys() <= value.keys() and all(follows(value[k], shape[k]) for k in shape)
     return value in shape if isinstance(shape, tuple) else isinstance(value, shape)
 
 
-def test_json_is_the_report_of_the_contract(check: Podium, mixed: Path) -> None:
+def test_the_json_report_has_the_documented_members(check: Podium, mixed: Path) -> None:
     report = check(mixed).report
     assert follows(report, REPORT)
     assert report["schema"] == "podium.report/1"
@@ -409,7 +411,7 @@ def test_json_is_the_report_of_the_contract(check: Podium, mixed: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_tells_of_the_fault(podium: Podium, mixed: Path, name: str) -> None:
+def test_every_format_reports_the_error(podium: Podium, mixed: Path, name: str) -> None:
     said = podium("check", mixed, "--round", "5.1", "--format", name)
     assert (said.status, said.err) == (Exit.FOUND, "")
     assert said.out.endswith("\n")
@@ -427,7 +429,9 @@ def test_sarif_and_junit_are_well_formed(podium: Podium, mixed: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_stands_for_a_clean_report_too(podium: Podium, log: Path, name: str) -> None:
+def test_every_format_renders_a_report_without_findings(
+    podium: Podium, log: Path, name: str
+) -> None:
     said = podium("check", log, "--round", "5.1", "--format", name)
     assert (said.status, said.err) == (Exit.CLEAN, "")
     assert said.out.strip()
@@ -450,7 +454,7 @@ ODD_VALUES = {
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("value", ODD_VALUES, ids=str)
-def test_no_value_of_a_log_upsets_a_format(
+def test_odd_values_in_a_log_do_not_break_a_format(
     podium: Podium, good: LogBuilder, log: Path, name: str, value: str
 ) -> None:
     data = good.set("opt_name", "@@").bytes().replace(b'"@@"', ODD_VALUES[value].encode())
@@ -475,7 +479,7 @@ def test_text_fits_80_columns(podium: Podium, mixed: Path, good: LogBuilder) -> 
         assert max(map(len, said.out.splitlines())) <= 80
 
 
-def test_github_is_the_default_in_a_workflow(
+def test_github_is_the_default_format_in_a_workflow(
     podium: Podium, mixed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = podium("check", mixed, "--round", "5.1").out
@@ -487,7 +491,7 @@ def test_github_is_the_default_in_a_workflow(
     assert podium("check", mixed, "--round", "5.1").out == text
 
 
-def test_quiet_prints_less_and_gives_the_same_status(podium: Podium, mixed: Path) -> None:
+def test_quiet_prints_less_with_the_same_status(podium: Podium, mixed: Path) -> None:
     loud = podium("check", mixed, "--round", "5.1")
     quiet = podium("check", mixed, "--round", "5.1", "--quiet")
     assert quiet.status == loud.status
@@ -502,7 +506,7 @@ def ids(said: Said) -> set[str]:
     return {finding["id"] for finding in said.report["findings"]}
 
 
-def test_select_and_ignore_take_globs(check: Podium, good: LogBuilder, log: Path) -> None:
+def test_select_and_ignore_accept_globs(check: Podium, good: LogBuilder, log: Path) -> None:
     good.drop("opt_name", "run_stop").noise(0, b":::MLLOG [1]").write(log)
     everything = ids(check(log))
     assert {"log.not-an-object", "common.run_stop", "closed.llama31_8b.opt_name"} <= everything
@@ -515,7 +519,9 @@ def test_select_and_ignore_take_globs(check: Podium, good: LogBuilder, log: Path
     assert ids(both) == {i for i in everything if i.startswith("closed")}
 
 
-def test_what_is_left_out_is_not_reported(check: Podium, bad: LogBuilder, log: Path) -> None:
+def test_an_ignored_error_changes_the_verdict_to_not_judged(
+    check: Podium, bad: LogBuilder, log: Path
+) -> None:
     bad.write(log)
     said = check(log, "--ignore", "*.opt_adamw_beta_2")
     assert (said.status, said.report["verdict"]) == (Exit.FOUND, "not judged")
@@ -543,36 +549,43 @@ def test_what_is_left_out_is_not_reported(check: Podium, bad: LogBuilder, log: P
     ],
 )
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
-def test_a_glob_of_no_rule_is_refused_with_what_is_near(
+def test_a_glob_that_matches_no_rule_is_refused_with_a_suggestion(
     glob: str, said: str, option: str, check: Podium, log: Path
 ) -> None:
-    told = check(log, option, glob)
-    assert (told.status, told.out) == (Exit.USAGE, "")
-    assert told.err.startswith(f"podium: {option} {said}")
-    assert told.err.count("\n") == 1
+    reported = check(log, option, glob)
+    assert (reported.status, reported.out) == (Exit.USAGE, "")
+    assert reported.err.startswith(f"podium: {option} {said}")
+    assert reported.err.count("\n") == 1
 
 
-def test_every_glob_of_no_rule_is_named(check: Podium, log: Path) -> None:
-    told = check(log, "--select", "zz*,log.*,yy*")
-    assert told.status == Exit.USAGE
-    assert [line.split()[2] for line in told.err.splitlines()] == ["'zz*'", "'yy*'"]
+def test_every_glob_that_matches_no_rule_is_reported(check: Podium, log: Path) -> None:
+    reported = check(log, "--select", "zz*,log.*,yy*")
+    assert reported.status == Exit.USAGE
+    assert [line.split()[2] for line in reported.err.splitlines()] == ["'zz*'", "'yy*'"]
 
 
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
-def test_rules_of_older_rounds_are_rules(option: str, check: Podium, log: Path) -> None:
-    told = check(log, option, "log.*,closed.minigo.*,result.too-few-runs")
-    assert (told.status, told.err) == (Exit.CLEAN, "")
+def test_select_and_ignore_accept_rules_of_older_rounds(
+    option: str, check: Podium, log: Path
+) -> None:
+    reported = check(log, option, "log.*,closed.minigo.*,result.too-few-runs")
+    assert (reported.status, reported.err) == (Exit.CLEAN, "")
 
 
-def test_strict_fails_files_for_warnings(check: Podium, good: LogBuilder, log: Path) -> None:
-    good.set("opt_end_learning_rate", 0.5).write(log)
+def test_strict_fails_only_the_file_with_the_finding(
+    check: Podium, good: LogBuilder, log: Path
+) -> None:
+    good.set("cache_clear", False).write(log)
     good.write(log.parent / "result_1.txt")
+    assert check(log.parent).report["verdict"] == "accepted"
     said = check(log.parent, "--strict")
     assert said.report["verdict"] == "rejected"
     assert [entry["verdict"] for entry in said.report["files"]] == ["fail", "pass"]
 
 
-def test_the_profiles_differ_where_the_texts_do(check: Podium, good: LogBuilder, log: Path) -> None:
+def test_the_verifier_profile_does_not_report_a_policy_rule(
+    check: Podium, good: LogBuilder, log: Path
+) -> None:
     good.set("opt_end_learning_rate", 0.5).write(log)
     assert check(log, "--profile", "verifier").report["findings"] == []
     (finding,) = check(log).report["findings"]
@@ -584,7 +597,7 @@ def test_the_profiles_differ_where_the_texts_do(check: Podium, good: LogBuilder,
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_output_takes_what_would_be_printed(
+def test_an_output_file_contains_the_printed_report(
     podium: Podium, mixed: Path, tmp_path: Path, name: str
 ) -> None:
     printed = podium("check", mixed, "--round", "5.1", "--format", name)
@@ -594,7 +607,7 @@ def test_output_takes_what_would_be_printed(
     assert place.read_text(encoding="utf-8") == printed.out
 
 
-def test_output_replaces_a_file_at_once(
+def test_output_replaces_a_file_atomically(
     podium: Podium, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "out" / "report.txt"
@@ -614,7 +627,7 @@ def test_output_replaces_a_file_at_once(
     assert [path.name for path in place.parent.iterdir()] == ["report.txt"]
 
 
-def test_an_output_that_fails_leaves_the_old_one(
+def test_a_failed_output_keeps_the_old_file(
     podium: Podium, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "out" / "report.txt"
@@ -645,7 +658,7 @@ def test_output_inside_the_tree_is_refused(
     assert snapshot(tmp_path) == before
 
 
-def test_output_inside_the_tree_is_refused_by_whatever_name(
+def test_output_inside_the_tree_is_refused_for_every_spelling_of_a_path(
     podium: Podium, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "link").symlink_to(log.parent)
@@ -657,7 +670,7 @@ def test_output_inside_the_tree_is_refused_by_whatever_name(
     assert [path.name for path in log.parent.iterdir()] == ["result_0.txt"]
 
 
-def test_output_that_cannot_be_written_is_a_fault_of_usage(
+def test_output_that_cannot_be_written_is_a_usage_error(
     podium: Podium, log: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -682,7 +695,7 @@ def test_a_log_may_have_any_name(check: Podium, good: LogBuilder, tmp_path: Path
         assert (said.status, display_path(said)) == (Exit.CLEAN, [name])
 
 
-def test_compressed_logs_are_judged_as_they_are(check: Podium, bad: LogBuilder, log: Path) -> None:
+def test_compressed_logs_have_the_same_findings(check: Podium, bad: LogBuilder, log: Path) -> None:
     bad.write(log)
     (log.parent / "result_1.txt.gz").write_bytes(gzip.compress(bad.bytes()))
     (log.parent / "result_2.txt.zst").write_bytes(zstandard.compress(bad.bytes()))
@@ -710,7 +723,9 @@ def test_a_folder_is_searched_for_logs_by_name(
     ]
 
 
-def test_a_submission_is_judged_as_one(check: Podium, good: LogBuilder, tmp_path: Path) -> None:
+def test_a_folder_with_results_and_systems_is_one_submission(
+    check: Podium, good: LogBuilder, tmp_path: Path
+) -> None:
     root = submission(tmp_path / "me", *[good] * 10)
     said = check(root)
     logs = [path for path in display_path(said) if path.endswith(".txt")]
@@ -721,10 +736,12 @@ def test_a_submission_is_judged_as_one(check: Podium, good: LogBuilder, tmp_path
     assert (result["path"], result["runs"]) == ("results/box/llama31_8b", 10)
 
 
-def test_a_round_is_all_its_submissions(check: Podium, good: LogBuilder, tmp_path: Path) -> None:
+def test_all_submissions_of_a_round_are_judged(
+    check: Podium, good: LogBuilder, tmp_path: Path
+) -> None:
     for name in ("me", "you"):
         submission(tmp_path / name, good)
-    # A submitter who forgot `systems` is no submission; the logs are judged all the same.
+    # A folder without `systems` is not a submission; its logs are judged anyway.
     good.write(tmp_path / "unfinished" / "result_0.txt")
     said = check(tmp_path)
     assert [entry["path"] for entry in said.report["submissions"]] == ["me", "you"]
@@ -735,7 +752,7 @@ def test_a_round_is_all_its_submissions(check: Podium, good: LogBuilder, tmp_pat
     ]
 
 
-def test_several_paths_are_shown_from_where_one_stands(
+def test_several_paths_are_shown_relative_to_the_working_directory(
     check: Podium, good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good.write(tmp_path / "a" / "result_0.txt")
@@ -743,7 +760,7 @@ def test_several_paths_are_shown_from_where_one_stands(
     monkeypatch.chdir(tmp_path)
     said = check("a", "b/result_0.txt")
     assert display_path(said) == ["a/result_0.txt", "b/result_0.txt"]
-    assert display_path(check("a", "a/result_0.txt", "a")) == ["a/result_0.txt"]  # each file once
+    assert display_path(check("a", "a/result_0.txt", "a")) == ["a/result_0.txt"]  # no duplicates
 
 
 def test_a_folder_named_like_a_log_is_reported(
@@ -759,7 +776,7 @@ def test_a_folder_named_like_a_log_is_reported(
     }
 
 
-def test_one_broken_file_never_hides_another(
+def test_a_broken_file_does_not_hide_other_files(
     check: Podium, good: LogBuilder, tmp_path: Path
 ) -> None:
     data = good.bytes()
@@ -786,14 +803,14 @@ def test_one_broken_file_never_hides_another(
     assert not [f for f in said.report["findings"] if f["id"].startswith("internal.")]
 
 
-def test_folders_that_lead_in_a_circle_are_not_followed(check: Podium, log: Path) -> None:
+def test_links_to_a_parent_folder_are_not_followed(check: Podium, log: Path) -> None:
     (log.parent / "again").symlink_to(log.parent)
     (log.parent / "up").symlink_to("..")
     assert display_path(check(log.parent)) == ["result_0.txt"]
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_names_of_files_may_hold_anything(
+def test_odd_file_names_do_not_break_a_format(
     podium: Podium, bad: LogBuilder, tmp_path: Path, name: str
 ) -> None:
     folder = tmp_path / "a b\n\x1b[31m&<>|%"
@@ -805,11 +822,11 @@ def test_names_of_files_may_hold_anything(
     assert "result_1.txt" in said.out
 
 
-# --- nothing is written ---
+# --- the checked tree is not changed ---
 
 
 def snapshot(root: Path) -> dict[str, tuple[Any, ...]]:
-    """Every path below a folder, with all that a write would change."""
+    """Every path below a folder, with everything that a write would change."""
     found = {}
     for path in sorted([root, *root.rglob("*")]):
         status = path.lstat()
@@ -819,7 +836,7 @@ def snapshot(root: Path) -> dict[str, tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_nothing_below_the_path_is_written(podium: Podium, mixed: Path, name: str) -> None:
+def test_check_does_not_change_the_tree(podium: Podium, mixed: Path, name: str) -> None:
     submission(mixed / "sub", build("training", "5.1", "closed", "llama31_8b"))
     before = snapshot(mixed)
     for path in (mixed, mixed / "sub", mixed / "a" / "result_0.txt"):
@@ -828,7 +845,7 @@ def test_nothing_below_the_path_is_written(podium: Podium, mixed: Path, name: st
     assert snapshot(mixed) == before
 
 
-def test_a_tree_that_may_not_be_written_is_judged(
+def test_a_read_only_tree_is_judged(
     good: LogBuilder, tmp_path: Path, read_only: Callable[[Path], None]
 ) -> None:
     good.write(tmp_path / "tree" / "result_0.txt")
@@ -840,7 +857,7 @@ def test_a_tree_that_may_not_be_written_is_judged(
 
 @pytest.fixture
 def read_only() -> Iterator[Callable[[Path], None]]:
-    """Take a folder's permission to be written, and give it back at the end."""
+    """Make a folder read-only, and restore its permissions at the end."""
     locked: list[Path] = []
 
     def lock(folder: Path) -> None:
@@ -855,7 +872,7 @@ def read_only() -> Iterator[Callable[[Path], None]]:
 # --- the program ---
 
 
-def test_the_module_is_the_command(log: Path) -> None:
+def test_python_m_podium_is_the_command(log: Path) -> None:
     done = subprocess_podium("check", log, "--round", "5.1")
     assert (done.returncode, done.stderr) == (Exit.CLEAN, "")
     assert "1 log checked against training 5.1 (profile policy, from the options)" in done.stdout
@@ -863,7 +880,7 @@ def test_the_module_is_the_command(log: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_any_encoding_of_the_terminal_will_do(
+def test_output_works_in_any_terminal_encoding(
     good: LogBuilder, tmp_path: Path, encoding: str
 ) -> None:
     name = "日本 é 😀"
@@ -875,8 +892,8 @@ def test_any_encoding_of_the_terminal_will_do(
         done = subprocess.run(asked, capture_output=True, cwd=ROOT, env=env, check=False)
         assert (done.returncode, done.stderr) == (Exit.FOUND, b"")
         assert b"opt_name" in done.stdout
-    told = json.loads(done.stdout.decode(encoding))["findings"]
-    assert name in {finding["actual"] for finding in told}
+    reported = json.loads(done.stdout.decode(encoding))["findings"]
+    assert name in {finding["actual"] for finding in reported}
 
 
 def test_help_has_examples_and_the_exit_statuses(podium: Podium) -> None:
@@ -888,15 +905,15 @@ def test_help_has_examples_and_the_exit_statuses(podium: Podium) -> None:
     assert "Exit status: 0 no errors" in " ".join(said.out.split())
 
 
-def test_the_version_told_is_the_distributions(podium: Podium) -> None:
+def test_the_version_is_that_of_the_distribution(podium: Podium) -> None:
     said = podium("--version")
     assert (said.status, said.out) == (Exit.CLEAN, f"podium {version('podium')}\n")
 
 
-# --- what an output may be ---
+# --- special outputs ---
 
 
-def test_a_pipe_is_written_to_and_stays_one(podium: Podium, log: Path, tmp_path: Path) -> None:
+def test_a_pipe_is_written_and_not_replaced(podium: Podium, log: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
@@ -906,23 +923,25 @@ def test_a_pipe_is_written_to_and_stays_one(podium: Podium, log: Path, tmp_path:
     assert pipe.is_fifo()
 
 
-def test_scores_in_a_workflow_are_text(
+def test_score_is_accepted_in_a_workflow(
     podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    told = podium("check", log, "--round", "5.1", "--score")
-    assert "--score needs" not in told.err
-    assert told.status in (0, 1)
+    reported = podium("check", log, "--round", "5.1", "--score")
+    assert "--score needs" not in reported.err
+    assert reported.status in (0, 1)
 
 
-def test_numbers_that_are_no_digits_are_names(podium: Podium, log: Path, tmp_path: Path) -> None:
+def test_a_superscript_digit_in_a_file_name_is_accepted(
+    podium: Podium, log: Path, tmp_path: Path
+) -> None:
     shutil.copy(log, tmp_path / "result_1²3.txt")
     assert podium("check", tmp_path, "--round", "5.1", "--format", "json").status in (0, 1)
 
 
 @pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000 + "]" * 5000])
 @pytest.mark.parametrize("name", ["podium.toml", "waivers.toml"])
-def test_toml_beyond_what_python_reads_is_one_line(
+def test_toml_beyond_the_limits_of_python_is_reported_in_one_line(
     podium: Podium, log: Path, tmp_path: Path, name: str, value: str
 ) -> None:
     (tmp_path / name).write_text(f"x = {value}\n")

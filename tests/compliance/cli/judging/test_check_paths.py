@@ -1,4 +1,4 @@
-"""The paths that `podium check` shows: from the working directory, or from --relative-to."""
+"""The paths that `podium check` prints: relative to the working directory or --relative-to."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ FROM = {
     "by a link": ("else where", ["Acme"]),
     "by a link, relative to the round": ("else where", ["Acme", "--relative-to", "../round"]),
 }
-"""Where one stands, and what one gives: {round} is the round's whole path."""
+"""The working directory and the arguments of a call; {round} is the round's absolute path."""
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A round of two submissions with faults and absences, beside a folder with a link to one."""
+    """Two submissions with errors and missing files, and a folder with a link to the first."""
     top = tmp_path_factory.mktemp("world")
     for name in ("Acme", "Other"):
         tree = usual(top / name)
@@ -80,7 +80,7 @@ def call(world: Path, where: str, monkeypatch: pytest.MonkeyPatch, *options: str
 
 
 def root_of(world: Path, where: str) -> Path:
-    """The folder that paths are to be relative to."""
+    """The folder that the printed paths are relative to."""
     folder, arguments = FROM[where]
     here = world / folder
     if "--relative-to" in arguments:
@@ -92,7 +92,7 @@ somewhere = pytest.mark.parametrize("where", FROM)
 
 
 @somewhere
-def test_every_annotation_points_at_what_exists(
+def test_every_annotation_names_an_existing_path(
     world: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = call(world, where, monkeypatch, "--format", "github")
@@ -103,7 +103,7 @@ def test_every_annotation_points_at_what_exists(
 
 
 @somewhere
-def test_every_uri_points_at_what_exists(
+def test_every_uri_names_an_existing_path(
     world: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [run] = json.loads(call(world, where, monkeypatch, "--format", "sarif").stdout)["runs"]
@@ -122,7 +122,7 @@ def test_every_uri_points_at_what_exists(
 
 
 def logs_of(name: str, text: str) -> set[str]:
-    """The paths of the log with the wrong hyperparameter, as a format shows them."""
+    """The paths of the log with the wrong hyperparameter, as printed in a format."""
     if name == "junit":
         cases = ET.fromstring(text).iter("testcase")
         paths = {f"{case.get('classname')}/{case.get('name')}" for case in cases}
@@ -143,7 +143,7 @@ def logs_of(name: str, text: str) -> set[str]:
 
 @somewhere
 @pytest.mark.parametrize("name", ["text", "junit", "markdown", "json"])
-def test_every_format_shows_paths_that_open(
+def test_every_format_prints_paths_that_exist(
     world: Path, where: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
@@ -158,7 +158,7 @@ def test_every_format_shows_paths_that_open(
     assert all((root_of(world, where) / path).is_file() for path in found)
 
 
-def test_the_message_names_what_is_missing(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_message_names_a_missing_file(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = call(world, "parent", monkeypatch, "--format", "github")
     paths = {
         each["path"]
@@ -172,14 +172,16 @@ def test_the_message_names_what_is_missing(world: Path, monkeypatch: pytest.Monk
         assert re.search(rf"^::\w+ file=[^,]*,title=.*?::Acme/{path}: ", done.stdout, re.MULTILINE)
 
 
-def test_the_contracts_paths_and_their_base(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(where: str) -> dict[str, Any]:
+def test_the_json_report_has_the_base_of_its_paths(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reported(where: str) -> dict[str, Any]:
         report: dict[str, Any] = json.loads(
             call(world, where, monkeypatch, "--format", "json").stdout
         )
         return report
 
-    reports = {where: told(where) for where in FROM}
+    reports = {where: reported(where) for where in FROM}
     bases = {where: report["base"] for where, report in reports.items()}
     whole = str(world / "round" / "Acme")
     assert bases == {
@@ -201,13 +203,15 @@ def test_the_contracts_paths_and_their_base(world: Path, monkeypatch: pytest.Mon
         "by a link": "Acme",
         "by a link, relative to the round": "Acme",
     }
-    # What the contract says is relative to the PATH given stays so
+    # Paths in the JSON report stay relative to the PATH argument
     alone = {w: report["findings"] for w, report in reports.items() if bases[w].endswith("Acme")}
     for where, findings in alone.items():
         assert findings == alone["parent"], where
 
 
-def test_a_log_alone_is_shown_with_its_folder(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_log_is_shown_with_its_folder(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(world / "round")
     log = "Acme/results/ex_n8/llama31_405b/result_2.txt"
     assert (world / "round" / log).is_file()
@@ -217,16 +221,16 @@ def test_a_log_alone_is_shown_with_its_folder(world: Path, monkeypatch: pytest.M
     assert (report["base"], report["files"][0]["path"]) == (log.rpartition("/")[0], "result_2.txt")
 
 
-def test_python_callers_get_the_base(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_of_the_python_api_has_the_base(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(world)
     assert check("round/Acme", round="5.1").base == "round/Acme"
     monkeypatch.chdir(world / "round" / "Acme")
     assert check(".", round="5.1").base == ""
 
 
-def test_system_check_shows_paths_the_same_way(
-    world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_system_check_prints_paths_like_check(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(world / "round")
     (world / "else where" / "bad.json").write_text("{}")
     done = podium("system", "check", "../else where/bad.json", *OPTIONS, "--format", "github")
@@ -237,16 +241,14 @@ def test_system_check_shows_paths_the_same_way(
 
 
 @pytest.mark.parametrize("folder", ["none", "pyproject.toml"])
-def test_a_folder_to_be_relative_to_must_be_there(folder: str) -> None:
+def test_relative_to_needs_an_existing_folder(folder: str) -> None:
     done = podium("check", ROOT, "--relative-to", ROOT / folder)
     assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
     assert "--relative-to" in done.stderr
     assert "no such folder" in done.stderr
 
 
-def test_an_empty_path_is_not_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_empty_path_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = podium("check", "")
     assert (done.exit_code, "a PATH is empty" in done.stderr) == (2, True)

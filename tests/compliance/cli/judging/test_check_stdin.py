@@ -1,4 +1,4 @@
-"""`podium check -`: what comes by standard input is judged as the same bytes in a file are."""
+"""`podium check -`: standard input is judged like a file with the same bytes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
 
 @pytest.fixture
 def bad() -> LogBuilder:
-    """A log with one fault."""
+    """A log with one error."""
     return build("training", "5.1", "closed", "llama31_8b").set("opt_adamw_beta_2", 0.5)
 
 
@@ -63,20 +63,20 @@ CONTENTS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("content", CONTENTS)
-def test_a_log_is_judged_as_in_a_file(
+def test_a_log_on_standard_input_is_judged_like_a_file(
     content: str, given: Given, bad: LogBuilder, tmp_path: Path
 ) -> None:
     data = CONTENTS[content](bad.bytes())
     (tmp_path / "file").write_bytes(data)
     streamed, filed = given(data, "-", *JSON), podium("check", tmp_path / "file", *JSON)
     assert streamed.exit_code == filed.exit_code
-    # What comes by standard input lies in no folder
+    # Standard input is not in a folder
     anywhere = re.sub('"base": ".*"', '"base": ""', filed.stdout)
     assert streamed.stdout == anywhere.replace('"file"', '"<stdin>"')
     assert streamed.stderr == ""
 
 
-def test_a_log_of_an_older_round(given: Given, tmp_path: Path) -> None:
+def test_a_log_of_an_older_round_is_judged_like_a_file(given: Given, tmp_path: Path) -> None:
     older = build("training", "0.6", "closed", "resnet").drop("run_stop")
     options = ("--round", "0.6", "--format", "json")
     report = report_of(given(older.bytes(), "-", *options))
@@ -86,7 +86,7 @@ def test_a_log_of_an_older_round(given: Given, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf", b"\n  "])
-def test_a_system_description_is_known_by_its_content(given: Given, mark: bytes) -> None:
+def test_a_system_description_is_recognized_by_its_content(given: Given, mark: bytes) -> None:
     data = mark + json.dumps(description(status="onprem"), indent=1).encode()
     report = report_of(given(data, "-", *JSON))
     assert [(one["path"], one["kind"]) for one in report["files"]] == [("<stdin>", "system")]
@@ -95,14 +95,14 @@ def test_a_system_description_is_known_by_its_content(given: Given, mark: bytes)
 
 @pytest.mark.parametrize("options", [[], ["--relative-to", ".."]])
 @pytest.mark.parametrize("name", ["text", "junit", "markdown", "sarif", "github"])
-def test_every_format_names_it(
+def test_every_format_names_standard_input(
     name: str, options: list[str], given: Given, bad: LogBuilder
 ) -> None:
     done = given(bad.bytes(), "-", "--round", "5.1", "--format", name, *options)
     assert done.exit_code == Exit.FOUND
     shown = done.stdout.replace("&lt;", "<").replace("&gt;", ">").replace("&#60;", "<")
     assert "<stdin>" in shown.replace("&#62;", ">")
-    if name == "sarif":  # nothing can be opened: the folder is named in its place
+    if name == "sarif":  # there is no file to open, so the URI is the folder
         uris = {
             one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
             for one in json.loads(done.stdout)["runs"][0]["results"]
@@ -112,7 +112,9 @@ def test_every_format_names_it(
         assert "file=" not in done.stdout
 
 
-def test_it_may_stand_beside_files(given: Given, bad: LogBuilder, tmp_path: Path) -> None:
+def test_standard_input_is_accepted_next_to_files(
+    given: Given, bad: LogBuilder, tmp_path: Path
+) -> None:
     log = bad.write(tmp_path / "result_0.txt")
     report = report_of(given(bad.bytes(), log, "-", *JSON, "--jobs", "2"))
     assert [file["path"] for file in report["files"]] == [str(log), "<stdin>"]
@@ -120,13 +122,13 @@ def test_it_may_stand_beside_files(given: Given, bad: LogBuilder, tmp_path: Path
     assert {**first, "path": ""} == {**second, "path": ""}
 
 
-def test_it_is_given_once(given: Given, bad: LogBuilder) -> None:
+def test_standard_input_is_accepted_only_once(given: Given, bad: LogBuilder) -> None:
     done = given(bad.bytes(), "-", "-")
     assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
     assert "only once" in done.stderr
 
 
-def test_its_round_is_that_of_the_working_directory(
+def test_the_round_of_standard_input_is_that_of_the_working_directory(
     given: Given, bad: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "podium.toml").write_text('round = "5.0"\n')
@@ -135,7 +137,7 @@ def test_its_round_is_that_of_the_working_directory(
     assert (rules["round"], rules["chosen_by"]) == ("5.0", "config")
 
 
-def test_it_can_be_scored(given: Given, bad: LogBuilder) -> None:
+def test_standard_input_can_be_scored(given: Given, bad: LogBuilder) -> None:
     report = report_of(given(bad.bytes(), "-", "--score", *JSON))
     [result] = report["scores"]["results"]
     assert result["benchmark"] == "llama31_8b"
@@ -155,13 +157,13 @@ def process(data: bytes | None, tmp_path: Path) -> subprocess.CompletedProcess[b
     )
 
 
-def test_nothing_is_left_behind(bad: LogBuilder, tmp_path: Path) -> None:
+def test_no_temporary_file_is_left(bad: LogBuilder, tmp_path: Path) -> None:
     done = process(bad.bytes(), tmp_path)
     assert (done.returncode, done.stderr) == (Exit.FOUND, b"")
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_closed_standard_input_is_told_of(tmp_path: Path) -> None:
+def test_a_closed_standard_input_is_reported(tmp_path: Path) -> None:
     done = process(None, tmp_path)
     assert (done.returncode, done.stdout) == (Exit.USAGE, b"")
     assert done.stderr == b"podium: standard input cannot be read: Bad file descriptor\n"

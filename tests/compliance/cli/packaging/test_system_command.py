@@ -1,4 +1,4 @@
-"""`podium system` and the two official tools that judge systems and trees."""
+"""`podium system`, and the official tools that check system descriptions and file names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write(path: Path, **changes: object) -> Path:
     return path
 
 
-def test_check_one_file(tmp_path: Path) -> None:
+def test_one_system_description_is_checked(tmp_path: Path) -> None:
     file = write(tmp_path / "ex_n8.json")
     done = run("check", str(file), "--round", "5.1")
     assert done.exit_code == 0
@@ -40,7 +40,7 @@ def test_check_one_file(tmp_path: Path) -> None:
     assert "did you mean 'Available on-premise'?" in " ".join(done.stdout.split())
 
 
-def test_check_folders_and_formats(tmp_path: Path) -> None:
+def test_a_folder_of_system_descriptions_is_checked(tmp_path: Path) -> None:
     write(tmp_path / "training_results_v5.0" / "ex" / "systems" / "a.json")
     write(tmp_path / "training_results_v5.0" / "ex" / "systems" / "b.json", division="x")
     folder = str(tmp_path / "training_results_v5.0" / "ex")
@@ -54,13 +54,13 @@ def test_check_folders_and_formats(tmp_path: Path) -> None:
     assert run("check", folder, "--profile", "verifier", "--strict").exit_code == 0
 
 
-def test_a_glob_of_no_rule_is_refused(tmp_path: Path) -> None:
+def test_a_glob_that_matches_no_rule_is_refused(tmp_path: Path) -> None:
     done = run("check", str(write(tmp_path / "a.json")), "--select", "sytem.*")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == ("podium: --select 'sytem.*' matches no rule; did you mean system.*?\n")
 
 
-def test_check_of_several_rounds(tmp_path: Path) -> None:
+def test_descriptions_of_several_rounds_are_checked(tmp_path: Path) -> None:
     first = write(tmp_path / "training_results_v5.0" / "a.json", status="onprem")
     second = write(tmp_path / "hpc_results_v3.0" / "a.json", status="onprem")
     report = json.loads(run("check", str(first), str(second), "--format", "json").stdout)
@@ -71,7 +71,7 @@ def test_check_of_several_rounds(tmp_path: Path) -> None:
     }
 
 
-def test_check_of_nothing(tmp_path: Path) -> None:
+def test_nothing_to_check_and_invalid_options_are_usage_errors(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent"):
         done = run("check", str(path))
         assert done.exit_code == 2
@@ -81,7 +81,7 @@ def test_check_of_nothing(tmp_path: Path) -> None:
     assert run("check", str(tmp_path), "--output", str(tmp_path / "r")).exit_code == 2
 
 
-def test_names_never_reach_the_terminal_raw(tmp_path: Path) -> None:
+def test_control_characters_in_names_are_not_printed(tmp_path: Path) -> None:
     file = write(tmp_path / "a\x1b[31m.json", division="\x1b[31m", cooling=...)
     done = run("check", str(file))
     assert "\x1b" not in done.stdout
@@ -90,7 +90,7 @@ def test_names_never_reach_the_terminal_raw(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("usage", "name"), [("training", "6.0"), ("hpc", "3.0")])
-def test_schema(tmp_path: Path, usage: str, name: str) -> None:
+def test_the_schema_validates_a_system_description(tmp_path: Path, usage: str, name: str) -> None:
     done = run("schema", "--usage", usage, "--round", name)
     assert done.exit_code == 0
     schema = json.loads(done.stdout)
@@ -104,7 +104,7 @@ def test_schema(tmp_path: Path, usage: str, name: str) -> None:
     assert run("schema", "--round", "9.9").exit_code == 2
 
 
-def test_schema_tells_the_rounds_apart() -> None:
+def test_the_schema_depends_on_the_round() -> None:
     new = json.loads(run("schema", "--round", "5.0").stdout)
     before = json.loads(run("schema", "--round", "1.1").stdout)
     assert "enum" in new["properties"]["status"]
@@ -113,7 +113,7 @@ def test_schema_tells_the_rounds_apart() -> None:
     assert "host_network_card_count" not in before["required"]
 
 
-def test_system_desc_checker(tmp_path: Path) -> None:
+def test_system_desc_checker_prints_and_logs_its_verdict(tmp_path: Path) -> None:
     file = write(tmp_path / "a.json")
     done = old("system_desc_checker", str(file), "training", "5.1.0")
     assert done.exit_code == 0
@@ -132,7 +132,7 @@ def test_system_desc_checker(tmp_path: Path) -> None:
     assert log.read_text() == done.stderr
 
 
-def test_system_desc_checker_where_the_incumbent_ends_in_a_traceback(tmp_path: Path) -> None:
+def test_system_desc_checker_fails_where_the_official_checker_crashes(tmp_path: Path) -> None:
     file = write(tmp_path / "a.json", accelerators_per_node=8)
     text, passed = compat_system(file, "hpc", "3.0.0")
     assert not passed
@@ -146,7 +146,7 @@ def test_system_desc_checker_where_the_incumbent_ends_in_a_traceback(tmp_path: P
             compat_system(path, "training", name)
 
 
-def test_repo_checker(tmp_path: Path) -> None:
+def test_repo_checker_reports_a_name_with_a_space(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     done = old("repo_checker", str(tmp_path / "sub"), "training", "5.1.0")
     assert (done.exit_code, done.stderr.splitlines()[-1]) == (0, "INFO - ALL CHECKS PASSED.")

@@ -1,4 +1,4 @@
-"""`podium rules`: what it lists, explains, compares and works out, for every round and rule."""
+"""`podium rules`: what it lists, explains, compares and computes, for every round and rule."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def rule(rules: Round, wanted: str) -> Rule:
     return found
 
 
-# --- shape ----------------------------------------------------------------------------------------
+# --- layout ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_a_key_stands_on_one_line(columns: int) -> None:
+def test_a_key_is_printed_on_one_line(columns: int) -> None:
     lines = podium("show", "llama31_8b", "--round", "5.1", columns=columns).stdout.splitlines()
     rules = find_round("training", "5.1")
     [own] = [t for t in tables(rules).values() if t.name == "closed.llama31_8b"]
@@ -108,7 +108,7 @@ def test_no_line_is_wider_than_the_terminal(rules: Round, columns: int) -> None:
         assert not re.search(r" $", result.output, re.MULTILINE)
 
 
-def test_import_of_the_command_is_cheap() -> None:
+def test_importing_the_command_loads_no_heavy_module() -> None:
     code = "import sys, podium.compliance.cli.rulebook.rules as r; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {
@@ -119,7 +119,7 @@ def test_import_of_the_command_is_cheap() -> None:
     } & {*run.stdout.split()}
 
 
-def test_an_unknown_round_is_told_in_one_line() -> None:
+def test_an_unknown_round_is_reported_in_one_line() -> None:
     assert "no training round '9.9'" in refusal("list", "--round", "9.9")
     assert "no hpc round '6.1'" in refusal("diff", "6.1", "3.0", "--usage", "hpc")
 
@@ -130,24 +130,26 @@ def test_an_unknown_round_is_told_in_one_line() -> None:
 def test_list_shows_the_benchmarks_of_the_newest_training_round() -> None:
     for name in newest().benchmarks:
         assert name in answer("list")
-    told = json.loads(answer("list", "--format", "json"))
-    assert (told["usage"], told["round"]) == ("training", newest().name)
-    assert [each["name"] for each in told["benchmarks"]] == [*newest().benchmarks]
-    assert all(each["runs"] > 0 and each["title"] for each in told["benchmarks"])
+    printed = json.loads(answer("list", "--format", "json"))
+    assert (printed["usage"], printed["round"]) == ("training", newest().name)
+    assert [each["name"] for each in printed["benchmarks"]] == [*newest().benchmarks]
+    assert all(each["runs"] > 0 and each["title"] for each in printed["benchmarks"])
 
 
 @pytest.mark.parametrize(
     ("rules", "name"), BENCHMARKS, ids=lambda each: getattr(each, "title", each)
 )
-def test_list_of_a_benchmark_tells_every_rule_once(rules: Round, name: str) -> None:
-    told = json.loads(answer("list", name, "--format", "json", *of(rules)))["rules"]
-    ids = [each["id"] for each in told if each["kind"] in ("row", "end")]
+def test_list_prints_every_rule_of_a_benchmark_once(rules: Round, name: str) -> None:
+    printed = json.loads(answer("list", name, "--format", "json", *of(rules)))["rules"]
+    ids = [each["id"] for each in printed if each["kind"] in ("row", "end")]
     assert len(ids) == len(set(ids))
     own = [t for t in tables(rules).values() if t.benchmark == name and not t.hidden]
-    assert {each.id for table in own for each in rules_of(rules, table)} <= {e["id"] for e in told}
+    assert {each.id for table in own for each in rules_of(rules, table)} <= {
+        e["id"] for e in printed
+    }
 
 
-def test_list_leaves_out_what_an_inner_table_decides() -> None:
+def test_list_omits_rules_that_an_inner_table_overrides() -> None:
     rules = find_round("training", "6.1")
     ids = {e.id for t in tables_for(rules, "llama31_8b", "closed") for e in rules_of(rules, t)}
     assert "closed.llama31_8b.eval_accuracy" in ids
@@ -155,35 +157,37 @@ def test_list_leaves_out_what_an_inner_table_decides() -> None:
     assert "common.eval_accuracy" in {each.id for each in all_rules(rules)}
 
 
-def test_list_of_one_division_leaves_out_the_other() -> None:
-    told = answer("list", "deepseekv3_671b", "--division", "open")
-    assert "open.deepseekv3_671b.*" in told
-    assert "closed.deepseekv3_671b.*" not in told
-    assert "common.*" in told
+def test_list_of_one_division_omits_the_other_division() -> None:
+    printed = answer("list", "deepseekv3_671b", "--division", "open")
+    assert "open.deepseekv3_671b.*" in printed
+    assert "closed.deepseekv3_671b.*" not in printed
+    assert "common.*" in printed
 
 
-def test_list_marks_the_policys_own_bound() -> None:
+def test_list_marks_a_bound_of_the_policy() -> None:
     assert "[policy:" in answer("list", "llama31_405b", "--round", "6.0", "--division", "closed")
-    told = json.loads(answer("list", "llama31_405b", "--round", "6.0", "--format", "json"))["rules"]
-    (found,) = [e for e in told if e["id"] == "closed.llama31_405b.opt_end_learning_rate"]
+    printed = json.loads(answer("list", "llama31_405b", "--round", "6.0", "--format", "json"))[
+        "rules"
+    ]
+    (found,) = [e for e in printed if e["id"] == "closed.llama31_405b.opt_end_learning_rate"]
     assert (found["constraint"], found["policy"]) == ("unconstrained", "8e-07")
 
 
-def test_show_has_both_divisions_and_markdown_is_the_page() -> None:
-    told = answer("show", "llama31_8b")
-    assert "closed.llama31_8b.*" in told
-    assert "open.llama31_8b.*" in told
+def test_show_has_both_divisions_and_three_formats() -> None:
+    printed = answer("show", "llama31_8b")
+    assert "closed.llama31_8b.*" in printed
+    assert "open.llama31_8b.*" in printed
     page = answer("show", "llama31_8b", "--format", "markdown")
     assert page.startswith(f"# llama31_8b, training {newest().name}")
-    told = json.loads(answer("show", "llama31_8b", "--format", "json"))
-    assert told["benchmark"]["runs"] == 10
+    printed = json.loads(answer("show", "llama31_8b", "--format", "json"))
+    assert printed["benchmark"]["runs"] == 10
 
 
-def test_an_unknown_benchmark_is_told_with_what_is_near_or_where_it_is() -> None:
+def test_an_unknown_benchmark_is_reported_with_a_suggestion_or_its_round() -> None:
     assert "did you mean llama31_8b" in refusal("show", "llama31_8")
-    told = refusal("list", "bert")
-    assert "training 5.0" in told
-    assert "--round" in told
+    printed = refusal("list", "bert")
+    assert "training 5.0" in printed
+    assert "--round" in printed
     assert "--usage hpc" in refusal("hparams", "openfold")
     assert "expected one of" in refusal("show", "xyz")
 
@@ -210,7 +214,7 @@ def _is_fixed(each: Rule) -> bool:
 
 
 @each_round
-def test_since_is_a_round_up_to_this_one(rules: Round) -> None:
+def test_since_is_not_a_later_round(rules: Round) -> None:
     names = {each.name for each in rules.chain()}
     assert all(each.since in names for each in all_rules(rules) if not _is_fixed(each))
 
@@ -219,9 +223,9 @@ def test_since_is_a_round_up_to_this_one(rules: Round) -> None:
 
 
 @each_round
-def test_every_rule_is_explained_with_an_example_that_holds(rules: Round) -> None:
+def test_every_rule_is_explained_with_a_correct_example(rules: Round) -> None:
     for each in all_rules(rules):
-        told = explain(rules, each)
+        printed = explain(rules, each)
         assert each.constraint
         assert each.meaning
         if not isinstance(each.source, Row):
@@ -231,7 +235,7 @@ def test_every_rule_is_explained_with_an_example_that_holds(rules: Round) -> Non
             asks_nothing = not each.source.each and not each.source.times.least
             assert asks_nothing or not each.source.as_policy.some, each.id
             continue
-        assert told.good or each.source.times.most == 0
+        assert printed.good or each.source.times.most == 0
         check_example(each, each.source, Run([*found.bad]), Run([*found.good]))
 
 
@@ -259,33 +263,33 @@ def test_example_lines_can_be_read_as_logs_of_the_round(rules: Round, tmp_path: 
             assert log.generation == rules.generation
 
 
-def test_explain_tells_bound_authors_history_and_an_example() -> None:
-    told = answer("explain", "closed.llama31_8b.opt_adamw_beta_2")
+def test_explain_prints_bound_sources_history_and_an_example() -> None:
+    printed = answer("explain", "closed.llama31_8b.opt_adamw_beta_2")
     for text in ("AdamW beta 2", "must be    0.95", "since      training 5.1", "0.475", "fixed:"):
-        assert text in told
-    told = answer("explain", "closed.llama31_405b.opt_end_learning_rate", "--round", "6.0")
-    assert "verifier   unconstrained" in told
-    assert "policy     8e-07" in told
+        assert text in printed
+    printed = answer("explain", "closed.llama31_405b.opt_end_learning_rate", "--round", "6.0")
+    assert "verifier   unconstrained" in printed
+    assert "policy     8e-07" in printed
 
 
-def test_what_only_a_checker_joins_is_shown_as_logs_hold_it() -> None:
-    told = answer("explain", "closed.stable_diffusion.target", "--round", "4.0")
-    assert "aggregated_eval_accuracy" not in told.partition("violation:")[2]
-    assert '"metric": "FID"' in " ".join(told.split())
+def test_an_aggregated_key_is_explained_with_the_logged_keys() -> None:
+    printed = answer("explain", "closed.stable_diffusion.target", "--round", "4.0")
+    assert "aggregated_eval_accuracy" not in printed.partition("violation:")[2]
+    assert '"metric": "FID"' in " ".join(printed.split())
 
 
-def test_explain_takes_globs_bare_keys_and_brackets() -> None:
+def test_explain_accepts_globs_bare_keys_and_brackets() -> None:
     assert "closed.dlrmv4.target" in answer("explain", "closed.*.target")
     assert "closed.llama31_8b.opt_end" in answer("explain", "opt_end_learning_rate")
     assert "run_start" in answer("explain", "[common.run_start]")
 
 
-def test_explain_says_what_is_near_and_where_a_rule_is() -> None:
-    told = refusal("explain", "closed.llama31_8b.opt_adamw_beta2")
-    assert "did you mean closed.llama31_8b.opt_adamw_beta_2" in told
-    told = refusal("explain", "closed.bert.opt_lamb_beta_1")
-    assert "it is in training 0.7" in told
-    assert "--round" in told
+def test_explain_suggests_similar_rules_and_other_rounds() -> None:
+    printed = refusal("explain", "closed.llama31_8b.opt_adamw_beta2")
+    assert "did you mean closed.llama31_8b.opt_adamw_beta_2" in printed
+    printed = refusal("explain", "closed.bert.opt_lamb_beta_1")
+    assert "it is in training 0.7" in printed
+    assert "--round" in printed
     assert "--usage hpc --round 3.0" in refusal("explain", "closed.openfold.val_every_iters")
     assert "is not a rule of training" in refusal("explain", "nonsense")
 
@@ -295,24 +299,24 @@ def test_the_round_decides_which_version_is_explained() -> None:
     assert "at least 1" not in answer("explain", "common.tensor_parallelism", "--round", "6.0")
 
 
-def test_explain_as_data_and_as_markdown() -> None:
-    (told,) = json.loads(answer("explain", "common.run_stop", "--format", "json"))["rules"]
-    assert told["id"] == "common.run_stop"
-    assert told["bad"]
-    assert told["good"]
+def test_explain_prints_json_and_markdown() -> None:
+    (printed,) = json.loads(answer("explain", "common.run_stop", "--format", "json"))["rules"]
+    assert printed["id"] == "common.run_stop"
+    assert printed["bad"]
+    assert printed["good"]
     assert "```text" in answer("explain", "common.run_stop", "--format", "markdown")
 
 
 @pytest.mark.parametrize("fault", Fault)
-def test_every_fault_of_a_line_is_explained(fault: Fault) -> None:
+def test_every_error_of_a_log_line_is_explained(fault: Fault) -> None:
     assert RULE_OF_FAULT[fault].id == f"log.{fault}"
-    told = answer("explain", f"log.{fault}")
-    assert "violation:" in told
-    assert "help" in told
+    printed = answer("explain", f"log.{fault}")
+    assert "violation:" in printed
+    assert "help" in printed
 
 
-def test_explain_shows_the_message_the_help_and_the_edits_of_a_fixed_rule() -> None:
-    told = answer("explain", "tree.system-without-results")
+def test_explain_prints_message_help_and_edits_of_a_fixed_rule() -> None:
+    printed = answer("explain", "tree.system-without-results")
     for text in (
         "message    <description> describes a system without results",
         "help       add results/<system>, or remove the description",
@@ -320,11 +324,11 @@ def test_explain_shows_the_message_the_help_and_the_edits_of_a_fixed_rule() -> N
         "severity   warning (policy profile); not reported (verifier profile)",
         "violation:\n    systems/ex_n8.json is copied to systems/spare.json",
     ):
-        assert text in told
+        assert text in printed
 
 
 def test_every_id_named_in_the_sources_is_explained() -> None:
-    """A rule that no table states is declared as a value: see rules/fixed/fixed_rule.py."""
+    """Rules without a table are declared as values: see rules/fixed/fixed_rule.py."""
     root = ROOT
     families = (
         r"\"((?:log|tree|result|system|rcp|score|power|internal|run|seed|seeds|code|repo|params|"
@@ -344,11 +348,11 @@ def test_every_id_named_in_the_sources_is_explained() -> None:
 
 
 def counter_example(constraint: Constraint, run: Run | None = None) -> tuple[Any, Any] | None:
-    """A value that breaks a constraint on values and one that obeys; None where there is none.
+    """Return a value that breaks a constraint and a value that satisfies it, or None.
 
-    `run` holds the keys that formulas look at; raises NotLogged where it lacks one.
+    `run` has the keys that formulas refer to; raises NotLogged if a key is missing.
     """
-    # Placed behind all records, so that a formula may look at any of them
+    # Positioned after all records, so that a formula can refer to any record
     run = run or Run([])
     run.position = len(run.records)
     good = bad = _NONE
@@ -398,7 +402,7 @@ def _passes(constraint: Constraint, value: Any, run: Run) -> bool:
     ],
     ids=lambda constraint: type(constraint).__name__,
 )
-def test_a_counter_example_breaks_its_constraint_and_its_mend_obeys(
+def test_a_counter_example_breaks_its_constraint_and_its_fix_satisfies_it(
     constraint: c.Constraint,
 ) -> None:
     found = counter_example(constraint)
@@ -408,7 +412,7 @@ def test_a_counter_example_breaks_its_constraint_and_its_mend_obeys(
     assert not constraint.test(bad, Run([]))
 
 
-def test_a_counter_example_works_formulas_out() -> None:
+def test_a_counter_example_evaluates_formulas() -> None:
     from podium.logging_spec import keys as k
 
     run = Run([Record("global_batch_size", 0, 2048, {})])
@@ -419,8 +423,8 @@ def test_a_counter_example_works_formulas_out() -> None:
 
 
 def differences(old: str, new: str, usage: str = "training") -> list[dict[str, str]]:
-    told = json.loads(answer("diff", old, new, "--usage", usage, "--format", "json"))
-    found: list[dict[str, str]] = told["differences"]
+    printed = json.loads(answer("diff", old, new, "--usage", usage, "--format", "json"))
+    found: list[dict[str, str]] = printed["differences"]
     return found
 
 
@@ -428,7 +432,7 @@ def happened(found: list[dict[str, str]], group: str) -> set[tuple[str, str]]:
     return {(each["what"], each["name"]) for each in found if each["group"] == group}
 
 
-def test_diff_tells_benchmarks_rows_and_formulas() -> None:
+def test_diff_reports_benchmarks_rows_and_formulas() -> None:
     found = differences("6.0", "6.1")
     assert happened(found, "benchmarks") == {
         ("retired", "dlrm_dcnv2"),
@@ -442,7 +446,7 @@ def test_diff_tells_benchmarks_rows_and_formulas() -> None:
     assert "| What | Name | From | To |" in answer("diff", "6.0", "6.1", "--format", "markdown")
 
 
-def test_diff_backwards_is_the_mirror() -> None:
+def test_diff_with_swapped_rounds_is_reversed() -> None:
     mirror = {"retired": "introduced", "introduced": "retired", "added": "dropped"}
     mirror |= {after: before for before, after in mirror.items()}
     there, back = differences("5.0", "6.1"), differences("6.1", "5.0")
@@ -451,7 +455,7 @@ def test_diff_backwards_is_the_mirror() -> None:
     assert len(there) == len(back)
 
 
-def test_diff_knows_renamed_benchmarks_and_follows_them() -> None:
+def test_diff_reports_renamed_benchmarks_and_compares_their_rows() -> None:
     found = differences("4.1", "5.0")
     assert {("renamed", "retinanet"), ("renamed", "rgat")} <= happened(found, "benchmarks")
     assert not happened(found, "closed.rgat")
@@ -476,11 +480,11 @@ def test_any_two_rounds_can_be_compared(usage: str) -> None:
 
 
 def worked_out(name: str, *arguments: str) -> dict[str, dict[str, object]]:
-    told = json.loads(answer("hparams", name, *arguments, "--format", "json"))
-    return {each["key"]: each for each in told["settings"]}
+    printed = json.loads(answer("hparams", name, *arguments, "--format", "json"))
+    return {each["key"]: each for each in printed["settings"]}
 
 
-def test_hparams_works_formulas_out_for_a_batch_size() -> None:
+def test_hparams_evaluates_formulas_for_a_batch_size() -> None:
     found = worked_out("llama31_405b", "--round", "6.0", "--gbs", "2304")
     assert found["opt_learning_rate_warmup_steps"]["value"] == 4000
     assert found["opt_learning_rate_decay_steps"]["value"] == 596_000
@@ -490,7 +494,7 @@ def test_hparams_works_formulas_out_for_a_batch_size() -> None:
     assert found["opt_learning_rate_decay_steps"]["value"] == 11_996
 
 
-def test_hparams_takes_other_values_and_follows_them() -> None:
+def test_hparams_uses_values_given_by_the_user() -> None:
     found = worked_out("llama31_8b", "--gbs", "1152")
     assert found["opt_base_learning_rate"]["state"] == "free"
     assert found["opt_learning_rate_decay_steps"]["state"] == "depends"
@@ -501,16 +505,16 @@ def test_hparams_takes_other_values_and_follows_them() -> None:
     assert found["opt_end_learning_rate"]["value"] == pytest.approx(5e-5)
 
 
-def test_hparams_brings_in_the_rows_of_the_optimizer_chosen() -> None:
+def test_hparams_adds_the_rows_of_the_chosen_optimizer() -> None:
     chosen = ("resnet", "--round", "4.0", "--gbs", "4096")
     assert "lars_epsilon" not in worked_out(*chosen)
     assert worked_out(*chosen, "--set", "opt_name=lars")["lars_epsilon"]["value"] == 0.0
     assert "--set opt_name=sgd or lars" in answer("hparams", *chosen)
 
 
-def test_hparams_gives_the_grid_of_evaluations() -> None:
-    told = json.loads(answer("hparams", "llama31_8b", "--gbs", "1152", "--format", "json"))
-    assert {"first": 12_672.0, "interval": 12_672.0, "unit": "samples"}.items() <= told[
+def test_hparams_prints_the_evaluation_schedule() -> None:
+    printed = json.loads(answer("hparams", "llama31_8b", "--gbs", "1152", "--format", "json"))
+    assert {"first": 12_672.0, "interval": 12_672.0, "unit": "samples"}.items() <= printed[
         "evaluations"
     ][0].items()
     assert "first at 12672, then every 12672 samples" in " ".join(
@@ -518,7 +522,7 @@ def test_hparams_gives_the_grid_of_evaluations() -> None:
     )
 
 
-def test_a_value_that_is_not_legal_is_marked_and_exits_with_1() -> None:
+def test_an_illegal_value_is_marked_and_exits_with_1() -> None:
     result = podium("hparams", "deepseekv3_671b", "--gbs", "512")
     assert result.exit_code == 1
     assert "512 is wrong" in result.output
@@ -527,35 +531,35 @@ def test_a_value_that_is_not_legal_is_marked_and_exits_with_1() -> None:
 @pytest.mark.parametrize(
     ("rate", "state", "status", "shown"),
     [
-        # As the policy prints it, to 8 decimals; the official verifier wants the exact quotient
+        # The policy prints 8 decimals; the official verifier requires the exact quotient
         ("0.00010667", "unverified", 0, "0.00010667 (policy only)"),
         (repr(8e-5 * 1536 / 1152), "given", 0, repr(8e-5 * 1536 / 1152)),
         ("0.00010668", "wrong", 1, "0.00010668 is wrong"),
         ("0.0001067", "wrong", 1, "0.0001067 is wrong"),
     ],
 )
-def test_a_rate_rounded_as_the_policy_prints_it_is_legal(
+def test_a_rate_rounded_as_in_the_policy_is_legal(
     rate: str, state: str, status: int, shown: str
 ) -> None:
     given = ("--round", "5.1", "--gbs", "1536", "--set", f"opt_base_learning_rate={rate}")
     result = podium("hparams", "llama31_405b", *given, columns=200)
     assert result.exit_code == status
     assert shown in result.output
-    told = json.loads(podium("hparams", "llama31_405b", *given, "--format", "json").stdout)
-    (found,) = [one for one in told["settings"] if one["key"] == "opt_base_learning_rate"]
+    printed = json.loads(podium("hparams", "llama31_405b", *given, "--format", "json").stdout)
+    (found,) = [one for one in printed["settings"] if one["key"] == "opt_base_learning_rate"]
     assert found["state"] == state
     assert "rounded to 8 decimals (within 5e-09)" in found["allowed"]
 
 
 def test_hparams_refuses_unknown_keys_and_values_without_key() -> None:
-    told = refusal("hparams", "llama31_8b", "--set", "opt_adamw_beta2=1")
-    assert "did you mean opt_adamw_beta_2" in told
+    printed = refusal("hparams", "llama31_8b", "--set", "opt_adamw_beta2=1")
+    assert "did you mean opt_adamw_beta_2" in printed
     assert "expected KEY=VALUE" in refusal("hparams", "llama31_8b", "--set", "opt_name")
 
 
 @pytest.mark.parametrize("batch", [48, 1024, 20_480])
 @each_round
-def test_every_value_worked_out_obeys_its_own_rule(rules: Round, batch: int) -> None:
+def test_every_computed_value_satisfies_its_rule(rules: Round, batch: int) -> None:
     given = {"global_batch_size": batch}
     for name in rules.benchmarks:
         division = "closed" if rules.divided else ""
@@ -576,8 +580,8 @@ def test_every_value_worked_out_obeys_its_own_rule(rules: Round, batch: int) -> 
 
 
 @pytest.mark.parametrize("of_what", ["report", "record", "config", "receipt"])
-def test_schemas_are_schemas(of_what: str) -> None:
-    told = json.loads(answer("schema", of_what))
-    jsonschema.Draft202012Validator.check_schema(told)
+def test_every_schema_is_a_valid_json_schema(of_what: str) -> None:
+    printed = json.loads(answer("schema", of_what))
+    jsonschema.Draft202012Validator.check_schema(printed)
     known = {"report": "findings", "record": "time_ms", "config": "systems", "receipt": "files"}
-    assert known[of_what] in told["properties"]
+    assert known[of_what] in printed["properties"]

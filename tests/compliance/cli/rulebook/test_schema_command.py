@@ -1,4 +1,4 @@
-"""`podium schema`: what its models take fits the JSON Schema, what they refuse does not."""
+"""`podium schema`: files that the models accept fit the JSON Schema; refused files do not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def fits(name: str, data: Any) -> bool:
-    """Whether data of JSON or TOML, of which dates become texts, fit a schema."""
+    """Whether data of JSON or TOML fits a schema; dates become strings."""
     plain = json.loads(json.dumps(data, default=lambda each: date.isoformat(each)))
     checker = jsonschema.FormatChecker()
     return bool(
@@ -58,7 +58,7 @@ def fits(name: str, data: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", [each.value for each in SchemaName])
-def test_a_schema_is_ready_for_a_store_of_them(name: str) -> None:
+def test_a_schema_has_the_fields_that_schemastore_needs(name: str) -> None:
     made = schema(name)
     jsonschema.Draft202012Validator.check_schema(made)
     assert made["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -69,21 +69,21 @@ def test_a_schema_is_ready_for_a_store_of_them(name: str) -> None:
 
 @pytest.mark.parametrize("name", [each.value for each in SchemaName])
 def test_the_copy_in_the_repository_is_current(name: str) -> None:
-    """`make docs` writes them."""
+    """`make docs` writes the copies."""
     assert (COPIES / f"podium-{name}.json").read_text() == text_of(name)
 
 
-def test_there_is_no_other_copy() -> None:
+def test_the_folder_of_copies_has_no_other_file() -> None:
     assert {path.name for path in COPIES.iterdir()} == {
         f"podium-{each}.json" for each in SchemaName
     }
 
 
-def test_the_older_command_prints_the_same() -> None:
+def test_rules_schema_prints_the_same_schema() -> None:
     assert podium("rules", "schema", "report").stdout == text_of("report")
 
 
-def test_the_schema_of_descriptions_is_of_a_round(tmp_path: Path) -> None:
+def test_the_system_schema_depends_on_the_round(tmp_path: Path) -> None:
     old = podium("schema", "system", "--round", "1.0", "--output", tmp_path / "old.json")
     assert (old.exit_code, old.stdout) == (0, "")
     made = json.loads((tmp_path / "old.json").read_text())
@@ -96,11 +96,11 @@ def test_the_schema_of_descriptions_is_of_a_round(tmp_path: Path) -> None:
     )
 
 
-# --- what fits ---
+# --- valid files ---
 
 
 def blocks(kind: str) -> list[str]:
-    """The blocks of a language in the documentation, but those of another program's file."""
+    """The blocks of a language in the documentation, except the files of other programs."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     found = [
         block
@@ -111,26 +111,26 @@ def blocks(kind: str) -> list[str]:
 
 
 def of(block: str) -> str:
-    """What a TOML block of the documentation is an example of."""
+    """The schema that a TOML block of the documentation is an example of."""
     if "podium.objection/1" in block:
         return "objection"
     return "waivers" if "[[waiver]]" in block else "config"
 
 
-def test_every_example_of_the_documentation_fits() -> None:
+def test_every_example_in_the_documentation_fits() -> None:
     found = blocks("toml")
     assert {of(block) for block in found} >= {"config", "objection"}
     for block in found:
         assert fits(of(block), tomllib.loads(block)), block
 
 
-def test_the_commented_example_fits_once_uncommented() -> None:
+def test_the_commented_example_fits_when_uncommented() -> None:
     text = example({"submitter": '"Acme"', "usage": '"training"', "round": '"5.1"'})
     assert fits("config", tomllib.loads(text))
     assert fits("config", tomllib.loads(re.sub(r"(?m)^# (?=\[\[|[a-z_]+ = )", "", text)))
 
 
-def test_what_podium_itself_writes_fits(
+def test_files_that_podium_writes_fit(
     tmp_path: Path, good: LogBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = podium("init", tmp_path / "Acme", "--submitter", "Acme", "--round", "6.1")
@@ -148,7 +148,7 @@ def test_what_podium_itself_writes_fits(
 
 
 @pytest.mark.parametrize("text", [GOOD, OTHER, GOOD + OTHER, ""])
-def test_waivers_that_are_read_fit(text: str, tmp_path: Path) -> None:
+def test_valid_waivers_fit(text: str, tmp_path: Path) -> None:
     path = tmp_path / "waivers.toml"
     path.write_text(text)
     read_waivers(path)
@@ -159,19 +159,19 @@ def test_waivers_that_are_read_fit(text: str, tmp_path: Path) -> None:
     "bound",
     ["1", "0.5", '"a"', "true", "[1, 2]", "{ at_least = 1 }", "{ one_of = [1], above = 0.5 }"],
 )
-def test_rules_of_the_house_that_are_read_fit(bound: str) -> None:
+def test_valid_project_rules_fit(bound: str) -> None:
     text = "[[rules]]\n" + RULE.replace("bound = 1024", f"bound = {bound}")
     fields = tomllib.loads(text)
     assert read_rules(fields["rules"], text, "podium.toml")
     assert fits("config", fields)
 
 
-def test_descriptions_fit() -> None:
+def test_a_system_description_fits() -> None:
     assert fits("system", description())
 
 
 @pytest.mark.long
-def test_what_packing_and_reviewing_write_fits(tmp_path: Path) -> None:
+def test_files_of_pack_and_review_fit(tmp_path: Path) -> None:
     loose = Loose(tmp_path / "pack")
     assert loose.pack() == 0
     assert fits("config", tomllib.loads((loose.work / "podium.toml").read_text()))
@@ -182,7 +182,7 @@ def test_what_packing_and_reviewing_write_fits(tmp_path: Path) -> None:
     assert fits("review", json.loads((tmp_path / "out" / "review.json").read_text()))
 
 
-# --- what does not ---
+# --- invalid files ---
 
 LEAST = {"submitter": "Acme", "round": "5.1"}
 HOUSE = {"name": "a", "key": "seed", "bound": 1, "text": "t"}
@@ -239,7 +239,9 @@ def test_a_broken_podium_toml_fits_neither_the_model_nor_the_schema(
         ("[[waiver]]", "[waiver]"),
     ],
 )
-def test_broken_waivers_fit_neither(old: str, new: str, tmp_path: Path) -> None:
+def test_broken_waivers_fit_neither_the_model_nor_the_schema(
+    old: str, new: str, tmp_path: Path
+) -> None:
     assert old in GOOD
     text = GOOD.replace(old, new)
     assert not fits("waivers", tomllib.loads(text))
@@ -261,5 +263,5 @@ def test_broken_waivers_fit_neither(old: str, new: str, tmp_path: Path) -> None:
         ("record", {"key": "seed", "value": 1}),
     ],
 )
-def test_broken_files_do_not_fit(name: str, data: dict[str, Any]) -> None:
+def test_broken_files_do_not_fit_the_schema(name: str, data: dict[str, Any]) -> None:
     assert not fits(name, data)

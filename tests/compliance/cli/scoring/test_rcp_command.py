@@ -56,7 +56,7 @@ def record(size: float, values: list[float], benchmark: str = "resnet") -> dict[
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """The points of the rules' worked example."""
+    """The reference points of the worked example in the rules."""
     slower = [20, 21, 20, 22, 21, 20, 21, 22, 20, 21]
     return official(tmp_path, first=record(128, VALUES), second=record(256, slower))
 
@@ -64,7 +64,7 @@ def example(tmp_path: Path) -> Path:
 # --- check ---
 
 
-def test_a_result_is_checked_with_its_arithmetic(corpus: Path) -> None:
+def test_check_prints_the_arithmetic_of_a_result(corpus: Path) -> None:
     (found,) = document("check", corpus / LORA)["results"]
     assert (found["verdict"], found["case"], found["batch_size"]) == ("pass", "found", 8)
     assert found["scaling_factor"] == pytest.approx(1.0033670033670032, rel=1e-12)
@@ -77,7 +77,7 @@ def test_a_result_is_checked_with_its_arithmetic(corpus: Path) -> None:
         assert part in text
 
 
-def test_a_result_that_converges_too_soon_fails(corpus: Path) -> None:
+def test_a_result_that_converges_too_fast_fails(corpus: Path) -> None:
     result = podium("check", corpus / TOO_FAST)
     assert result.exit_code == 1
     assert result.output.startswith("FAIL")
@@ -88,7 +88,7 @@ def test_a_result_that_converges_too_soon_fails(corpus: Path) -> None:
     assert "margin" in quiet
 
 
-def test_millions_of_samples_are_never_in_powers_of_ten(tmp_path: Path) -> None:
+def test_large_sample_counts_are_printed_without_exponents(tmp_path: Path) -> None:
     made = usual(tmp_path / "training_results_v5.1")
     far = record(1152, [3_000_000] * 5, "llama31_405b")
     far["samples to converge"] = far.pop("Epochs to converge")
@@ -99,7 +99,7 @@ def test_millions_of_samples_are_never_in_powers_of_ten(tmp_path: Path) -> None:
     assert "e+" not in margin
 
 
-def test_where_the_verifier_differs_is_said(corpus: Path) -> None:
+def test_a_different_result_of_the_verifier_is_reported(corpus: Path) -> None:
     root = corpus / "training_results_v1.0" / "Google"
     found = document("check", root)["results"]
     differing = [one for one in found if one["other"] is not None]
@@ -108,7 +108,7 @@ def test_where_the_verifier_differs_is_said(corpus: Path) -> None:
     assert differing
 
 
-def test_a_round_is_checked_whole(corpus: Path) -> None:
+def test_all_results_of_a_round_are_checked(corpus: Path) -> None:
     found = document("check", corpus / "training_results_v4.0")["results"]
     assert len(found) == 9
     folders = [*(corpus / "training_results_v4.0").rglob("result_0.txt")]
@@ -117,14 +117,14 @@ def test_a_round_is_checked_whole(corpus: Path) -> None:
     assert {one["verdict"] for one in by_verifier["results"]} == {"pass"}
 
 
-def test_further_points_stand_in_for_the_rounds(example: Path, corpus: Path) -> None:
+def test_the_rcps_option_replaces_the_points_of_the_round(example: Path, corpus: Path) -> None:
     folder = corpus / "training_results_v4.0" / "tinycorp"
     found = document("check", folder, "--rcps", example, status=1)["results"]
     assert {one["case"] for one in found} == {"above_range"}
     assert podium("check", folder, "--rcps", example.parent / "none.json").exit_code == 2
 
 
-def test_open_results_are_not_tested(corpus: Path) -> None:
+def test_results_of_the_open_division_are_not_tested(corpus: Path) -> None:
     found = document("check", corpus / "training_results_v2.0" / "MosaicML")["results"]
     assert {one["verdict"] for one in found} == {"not_applicable"}
 
@@ -138,7 +138,7 @@ def test_mixed_batch_sizes_fail_with_a_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-def test_what_is_printed_fits(corpus: Path, columns: int) -> None:
+def test_check_output_fits_the_terminal(corpus: Path, columns: int) -> None:
     for path in (LORA, TOO_FAST, "training_results_v1.0/Google"):
         for line in podium("check", corpus / path, columns=columns).stdout.splitlines():
             assert cell_len(line) <= max(columns, 79), line
@@ -147,7 +147,7 @@ def test_what_is_printed_fits(corpus: Path, columns: int) -> None:
 # --- plots ---
 
 
-def test_a_plot_needs_its_extra(
+def test_a_plot_without_matplotlib_is_a_usage_error(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> Any:
@@ -163,7 +163,7 @@ def test_a_plot_needs_its_extra(
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])
-def test_plots_are_files(corpus: Path, tmp_path: Path, suffix: str) -> None:
+def test_a_plot_is_written_to_a_file(corpus: Path, tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / f"runs.{suffix}"
     assert podium("check", corpus / TOO_FAST, "--plot", path).exit_code == 1
@@ -181,7 +181,7 @@ def test_plots_are_files(corpus: Path, tmp_path: Path, suffix: str) -> None:
         Curve([(1, 5.0), (4096, 50.0)], [(1, 4.0), (4096, 49.0)], [(64, 60.0)], [(64, 7.0)]),
     ],
 )
-def test_charts_of_any_points(curve: Curve) -> None:
+def test_a_chart_of_any_points_fits_80_columns(curve: Curve) -> None:
     lines = chart(curve, 80)
     assert any("o" in line for line in lines)
     assert all(len(line) <= 80 for line in lines)
@@ -191,7 +191,7 @@ def test_charts_of_any_points(curve: Curve) -> None:
 # --- plan ---
 
 
-def test_the_minimum_of_the_worked_example(example: Path) -> None:
+def test_plan_computes_the_minimum_of_the_worked_example(example: Path) -> None:
     found = document("plan", "resnet", "--gbs", 128, "--round", "4.0", "--rcps", example)
     assert found["reference"]["mean"] == pytest.approx(15.75)
     assert found["minimum"] == pytest.approx(15.213, abs=5e-4)
@@ -201,7 +201,7 @@ def test_the_minimum_of_the_worked_example(example: Path) -> None:
     assert between["reference"]["maximum_speedup"] == pytest.approx(1.0367, abs=1e-3)
 
 
-def test_what_finished_runs_leave_possible(example: Path) -> None:
+def test_finished_runs_determine_the_outlook(example: Path) -> None:
     base = ["plan", "resnet", "--gbs", 128, "--round", "4.0", "--rcps", example, "--finished"]
     progress = document(*base, "15,16,15")["progress"]
     assert (progress["remaining"], progress["outlook"]) == (2, "open")
@@ -216,7 +216,7 @@ def test_what_finished_runs_leave_possible(example: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "a", "1,,2", "-3", "nan", "1,2,3,4,5,6"])
-def test_finished_runs_that_cannot_be(example: Path, given: str) -> None:
+def test_invalid_finished_runs_are_a_usage_error(example: Path, given: str) -> None:
     base = ["plan", "resnet", "--gbs", 128, "--round", "4.0", "--rcps", example]
     result = podium(*base, f"--finished={given}")
     assert result.exit_code == 2
@@ -228,7 +228,7 @@ def test_finished_runs_that_cannot_be(example: Path, given: str) -> None:
     st.floats(1, 100),
     st.integers(1, 2),
 )
-def test_the_outlook_is_what_the_rest_can_do(
+def test_the_outlook_follows_from_the_remaining_runs(
     finished: list[float], minimum: float, drop: int
 ) -> None:
     progress = progress_of(finished, 10, drop, minimum, 50.0)
@@ -246,7 +246,7 @@ def test_the_outlook_is_what_the_rest_can_do(
         assert olympic_mean([*finished, *[least * 0.99] * rest], drop) < minimum * (1 + 1e-9)
 
 
-def test_no_reference_is_said(example: Path) -> None:
+def test_a_batch_size_without_reference_points_is_reported(example: Path) -> None:
     base = ["plan", "resnet", "--round", "4.0", "--rcps", example, "--gbs"]
     assert document(*base, 512, status=1)["case"] == "above_range"
     below = podium(*base, 64)
@@ -260,7 +260,7 @@ def test_no_reference_is_said(example: Path) -> None:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder below a submission's, in which the command is called."""
+    """An empty folder below the folder of a submission, as the working directory."""
     folder = tmp_path / "Acme" / "runs"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
@@ -285,27 +285,27 @@ def test_new_points_are_due_a_week_before_the_deadline(here: Path, given: str, d
     assert "Submit evidence for an appeal with the submission." in text
 
 
-def test_without_a_deadline_no_day_is_named(here: Path) -> None:
+def test_no_due_date_is_printed_without_a_deadline(here: Path) -> None:
     plan = ("plan", "llama31_8b", "--gbs", 32)
     assert document(*plan, "--round", "6.1")["points_due"] is None
     assert "7 days before the deadline (set `deadline`" in " ".join(
         podium(*plan, "--round", "6.1").stdout.split()
     )
-    # Earlier rounds name no such day
+    # Earlier rounds have no such date
     (here / "podium.toml").write_text("deadline = 2026-10-09\n")
     forget()
     assert document(*plan, "--round", "6.0")["points_due"] is None
     assert "deadline" not in podium(*plan, "--round", "6.0").stdout
 
 
-def test_a_deadline_that_is_no_day_is_refused(here: Path) -> None:
+def test_a_deadline_that_is_not_a_date_is_refused(here: Path) -> None:
     (here / "podium.toml").write_text('deadline = "in autumn"\n')
     result = podium("plan", "llama31_8b", "--gbs", 32)
     assert result.exit_code == 2
     assert "deadline is in autumn; expected a date" in " ".join(result.output.split())
 
 
-def test_the_one_evaluation_allowance_is_in_the_minimum() -> None:
+def test_the_minimum_includes_the_allowance_of_one_evaluation() -> None:
     base = ["plan", "llama31_405b", "--gbs", 2304, "--round"]
     allowed = document(*base, "5.0")
     assert allowed["reference"]["minimum"] - allowed["minimum"] == pytest.approx(46_080)
@@ -331,7 +331,7 @@ def test_every_benchmark_of_every_round_is_shown(usage: str) -> None:
             assert all(cell_len(line) <= 80 for line in text.splitlines())
 
 
-def test_both_prunings_are_shown() -> None:
+def test_show_has_the_prunings_of_both_profiles() -> None:
     points = document("show", "llama2_70b_lora", "--round", "5.0")["points"]
     used = {
         way: [point["batch_size"] for point in points if point[way]["used"]]
@@ -342,7 +342,7 @@ def test_both_prunings_are_shown() -> None:
     assert "verifier" in podium("show", "llama2_70b_lora", "--round", "5.0").output
 
 
-def test_a_benchmark_without_points() -> None:
+def test_show_of_a_benchmark_without_points_exits_with_0() -> None:
     result = podium("show", "resnet", "--round", "0.7")
     assert result.exit_code == 0
     assert "cannot be tested" in result.output
@@ -355,7 +355,7 @@ def faults(*points: Point, round_name: str = "4.0") -> list[str]:
     return [fault.id for fault in lint(find_round("training", round_name), points)]
 
 
-def test_faults_of_points() -> None:
+def test_lint_reports_invalid_points() -> None:
     good = Point("a", "resnet", 1024, tuple(float(30 + i % 3) for i in range(10)))
     assert faults(good) == []
     join_limited = Point("b", "resnet", 2048, (40.0, 41.0, 42.0, 43.0))
@@ -375,7 +375,7 @@ def test_faults_of_points() -> None:
     assert "rcp.no-minimum" in faults(wild)
 
 
-def test_points_against_the_rounds_rules() -> None:
+def test_lint_compares_points_with_the_rules_of_the_round() -> None:
     values = tuple(float(300_000 + 1000 * i) for i in range(6))
     wrong = Point("a", "llama31_405b", 1152, values, hyperparameters={"opt_adamw_beta_1": 0.5})
     right = Point(
@@ -384,7 +384,7 @@ def test_points_against_the_rounds_rules() -> None:
     assert faults(wrong, round_name="5.0") == ["rcp.hyperparameter"]
     assert faults(right, round_name="5.0") == []
     for rate, expected in ((0.00010667, []), (0.00010668, ["rcp.hyperparameter"])):
-        # The policy prints the rate of 1536 to 8 decimals
+        # The policy prints the rate of 1536 with 8 decimals
         given = {"opt_base_learning_rate": rate}
         rounded = Point("a", "llama31_405b", 1536, values, hyperparameters=given)
         assert faults(rounded, round_name="5.0") == expected
@@ -410,7 +410,7 @@ def test_points_against_the_rounds_rules() -> None:
         (None, [], ["rcp.no-precision"]),
     ],
 )
-def test_a_point_is_run_in_a_format_that_the_round_takes(
+def test_lint_reports_a_precision_that_the_round_does_not_accept(
     precision: str | None, by_5_0: list[str], by_5_1: list[str]
 ) -> None:
     values = tuple(float(30 + i % 3) for i in range(10))
@@ -420,17 +420,17 @@ def test_a_point_is_run_in_a_format_that_the_round_takes(
     assert faults(point, round_name="6.1") == by_5_1
 
 
-def test_the_precision_of_a_file_is_compared(tmp_path: Path) -> None:
+def test_the_precision_in_a_file_is_compared_with_the_round(tmp_path: Path) -> None:
     first = {"Benchmark": "retinanet", "BS": 256, "Epochs to converge": [4, 5, 6] * 4}
     second = first | {"BS": 512, "Epochs to converge": [6, 7, 8] * 4}
     file = tmp_path / "points.json"
     file.write_text(json.dumps({"a": first | {"Precision": "TF32"}, "b": second}))
-    told = {
+    reported = {
         fault["point"]: fault["message"]
         for fault in document("lint", file, "--round", "5.1")["faults"]
         if fault["id"].endswith("precision")
     }
-    assert told == {
+    assert reported == {
         "a": "Precision is TF32; training 5.1 accepts FP32 or BF16",
         "b": "Precision is missing; training 5.1 accepts FP32 or BF16",
     }
@@ -445,7 +445,7 @@ def test_the_packaged_points_of_every_round_are_linted() -> None:
             assert all(cell_len(line) <= 80 for line in result.stdout.splitlines())
 
 
-def test_a_file_is_linted(example: Path) -> None:
+def test_a_file_of_points_is_linted(example: Path) -> None:
     found = document("lint", example, "--round", "4.0")
     assert (found["points"], found["faults"]) == (2, [])
     example.write_text('{"a": {"BS": 0}}', encoding="utf-8")
@@ -459,7 +459,7 @@ def test_a_file_is_linted(example: Path) -> None:
 # --- make ---
 
 
-def test_reference_runs_become_points(corpus: Path, tmp_path: Path) -> None:
+def test_make_writes_a_point_from_reference_runs(corpus: Path, tmp_path: Path) -> None:
     output = tmp_path / "mine.json"
     result = podium("make", corpus / LORA, "--output", output, "--creator", "Acme")
     assert result.exit_code == 1
@@ -475,7 +475,7 @@ def test_reference_runs_become_points(corpus: Path, tmp_path: Path) -> None:
     assert checked[0]["mean"] == pytest.approx(checked[0]["submission"])
 
 
-def test_runs_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+def test_make_names_skipped_runs(tmp_path: Path) -> None:
     made = usual(tmp_path / "training_results_v5.1")
     made.log(1, lambda log: log.meta("run_stop", status="aborted"))
     output = tmp_path / "mine.json"
@@ -489,7 +489,7 @@ def test_runs_that_cannot_be_used_are_named(tmp_path: Path) -> None:
 
 
 def later(log: str, milliseconds: int) -> str:
-    """The same log, with all times so much later."""
+    """Shift all times of a log by some milliseconds."""
     return re.sub(
         r'"time_ms":( ?)(\d+)',
         lambda found: f'"time_ms":{found[1]}{int(found[2]) + milliseconds}',

@@ -50,7 +50,7 @@ def ids(document: dict[str, Any], severity: str = "error") -> list[str]:
 
 @pytest.fixture
 def submission(tmp_path: Path) -> Submission:
-    """One result of 405B in training 5.1, of runs that take 30, 31 and 32 minutes."""
+    """One result of 405B in training 5.1, with runs of 30, 31 and 32 minutes."""
     made = usual(tmp_path / "training_results_v5.1")
     for number in range(3):
         made.log(number, lambda log, n=number: log.lasting(30 + n))  # type: ignore[misc]
@@ -60,7 +60,7 @@ def submission(tmp_path: Path) -> Submission:
 # --- one result ---
 
 
-def test_a_row_per_result_and_an_entry_per_run(submission: Submission) -> None:
+def test_scores_have_an_entry_per_result_and_per_run(submission: Submission) -> None:
     document = scores(submission.root)
     assert document["schema"] == "podium.scores/1"
     assert document["rules"]["round"] == "5.1"
@@ -78,13 +78,13 @@ def test_a_row_per_result_and_an_entry_per_run(submission: Submission) -> None:
     assert document["findings"] == []
 
 
-def test_the_function_gives_the_same(submission: Submission) -> None:
+def test_the_python_function_returns_the_same_scores(submission: Submission) -> None:
     assert json.loads(score(submission.root).to_json()) == scores(submission.root)
     with pytest.raises(NothingToJudge):
         score(submission.root / "nowhere")
 
 
-def test_a_run_that_missed_the_target_is_the_slowest(submission: Submission) -> None:
+def test_a_failed_run_counts_as_the_slowest(submission: Submission) -> None:
     submission.log(0, lambda log: log.lasting(1).meta("run_stop", status="aborted"))
     (entry,) = scores(submission.root)["results"]
     assert entry["converged"] == 2
@@ -92,7 +92,7 @@ def test_a_run_that_missed_the_target_is_the_slowest(submission: Submission) -> 
     assert entry["minutes"] == pytest.approx(32)
 
 
-def test_two_failures_leave_no_score(submission: Submission) -> None:
+def test_a_result_with_two_failed_runs_has_no_score(submission: Submission) -> None:
     for number in (0, 1):
         submission.log(number, lambda log: log.meta("run_stop", status="aborted"))
     result = podium(submission.root)
@@ -103,7 +103,7 @@ def test_two_failures_leave_no_score(submission: Submission) -> None:
     assert "2 of 3 runs failed" in document["findings"][0]["message"]
 
 
-def test_too_few_runs_have_a_mean_but_no_score(tmp_path: Path) -> None:
+def test_too_few_runs_have_a_score_only_in_the_verifier_profile(tmp_path: Path) -> None:
     made = Submission(tmp_path, build("training", "5.1", "closed", "llama31_8b")).system()
     made.result(runs=4)
     document = scores(made.root, "--round", "5.1")
@@ -118,7 +118,7 @@ def test_too_few_runs_have_a_mean_but_no_score(tmp_path: Path) -> None:
     assert verified["results"][0]["score"] is not None
 
 
-def test_more_runs_than_needed_are_scored_by_the_median_window(submission: Submission) -> None:
+def test_extra_runs_are_scored_by_the_median_window(submission: Submission) -> None:
     for number, minutes in ((3, 40), (4, 20)):
         submission.log(number, lambda log, m=minutes: log.lasting(m))  # type: ignore[misc]
     (entry,) = scores(submission.root)["results"]
@@ -135,7 +135,7 @@ def test_mixed_batch_sizes_and_absurd_convergence_are_findings(submission: Submi
 
 
 @pytest.mark.parametrize("profile", ["policy", "verifier"])
-def test_integers_beyond_any_float_are_findings(submission: Submission, profile: str) -> None:
+def test_integers_too_large_for_a_float_are_findings(submission: Submission, profile: str) -> None:
     submission.log(0, lambda log: log.set("global_batch_size", 10**400))
     submission.log(1, lambda log: log.meta("eval_accuracy", samples_count=10**400))
     document = scores(submission.root, "--profile", profile)
@@ -143,7 +143,7 @@ def test_integers_beyond_any_float_are_findings(submission: Submission, profile:
     assert document["results"][0]["batch_size"] is None
 
 
-def test_a_run_that_ends_before_it_starts(submission: Submission) -> None:
+def test_a_run_that_ends_before_it_starts_is_an_error(submission: Submission) -> None:
     submission.log(1, lambda log: log.lasting(-5))
     assert "score.negative-time" in ids(scores(submission.root))
 
@@ -155,14 +155,14 @@ def test_times_in_seconds_are_an_error(submission: Submission) -> None:
     assert (found["id"], found["path"].rpartition("/")[2]) == ("score.time-unit", "result_1.txt")
     assert "the score would be 1000 times too good" in found["message"]
     assert podium(submission.root).exit_code == 1
-    # The cause of the other numbers comes first
+    # The finding that explains the other numbers comes first
     assert ids(scores(submission.root))[0] == "score.time-unit"
     explained = podium(submission.root, "--explain", submission.folder()).stdout
     first = " ".join(explained.partition("\n1. ")[0].split())
     assert "error: result_1.txt: time_ms looks like seconds" in first
 
 
-def test_no_times_at_all(submission: Submission) -> None:
+def test_runs_without_times_have_no_score(submission: Submission) -> None:
     for number in range(3):
         submission.log(number, lambda log: log.drop("run_start"))
     document = scores(submission.root)
@@ -170,7 +170,7 @@ def test_no_times_at_all(submission: Submission) -> None:
     assert {*ids(document)} & {"score.invalid", "score.no-time"}
 
 
-def test_logs_that_are_no_logs(tmp_path: Path) -> None:
+def test_files_that_are_not_logs_have_no_score(tmp_path: Path) -> None:
     folder = tmp_path / "results" / "x" / "bert"
     folder.mkdir(parents=True)
     for number, text in enumerate((b"", b"\x00\xff", b":::MLLOG {", b":::MLLOG []\n")):
@@ -181,7 +181,7 @@ def test_logs_that_are_no_logs(tmp_path: Path) -> None:
     assert ids(document)
 
 
-def test_a_log_that_breaks_rules_counts_unless_the_verifier_says(submission: Submission) -> None:
+def test_a_log_that_violates_rules_counts_in_the_policy_profile(submission: Submission) -> None:
     submission.log(0, lambda log: log.lasting(30).set("submission_org", 3))
     document = scores(submission.root)
     assert document["results"][0]["minutes"] == pytest.approx(31)
@@ -193,7 +193,7 @@ def test_a_log_that_breaks_rules_counts_unless_the_verifier_says(submission: Sub
 # --- factors ---
 
 
-def test_the_committees_factor_wins(submission: Submission) -> None:
+def test_the_factor_in_scaling_json_wins(submission: Submission) -> None:
     submission.write(f"{submission.folder()}/scaling.json", '{"scaling_factor": 1.5}')
     document = scores(submission.root)
     (entry,) = document["results"]
@@ -204,12 +204,12 @@ def test_the_committees_factor_wins(submission: Submission) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"scaling_factor": "x"}', "[" * 100_000])
-def test_a_broken_scaling_file_is_no_factor(submission: Submission, text: str) -> None:
+def test_a_broken_scaling_json_is_ignored(submission: Submission, text: str) -> None:
     submission.write(f"{submission.folder()}/scaling.json", text)
     assert scores(submission.root)["results"][0]["factor_source"] != "scaling.json"
 
 
-def test_scaling_is_written_only_when_asked_for(corpus: Path, tmp_path: Path) -> None:
+def test_scaling_json_is_written_only_with_write_scaling(corpus: Path, tmp_path: Path) -> None:
     source = corpus / "training_results_v3.1/Fujitsu/results"
     name = "primergy-cdi-A100x8-pytorch-ngc23.09_gbs320"
     folder = tmp_path / "training_results_v3.1/F/results" / name / "ssd"
@@ -235,7 +235,7 @@ def test_scaling_is_written_only_when_asked_for(corpus: Path, tmp_path: Path) ->
 
 @pytest.fixture
 def instances(tmp_path: Path) -> Submission:
-    """Five instances of DeepCAM at once, each on the nodes of the description's system."""
+    """Five concurrent instances of DeepCAM on a system of 40 nodes."""
     log = build("hpc", "3.0", "closed", "deepcam")
     made = Submission(tmp_path / "hpc_results_v3.0", log)
     made.system(number_of_nodes=40, accelerators_per_node=8)
@@ -262,7 +262,7 @@ def test_throughput_counts_every_instance(instances: Submission) -> None:
     assert "34.0" in explained
 
 
-def test_an_instance_that_failed_must_be_pruned(instances: Submission) -> None:
+def test_a_failed_instance_must_be_pruned(instances: Submission) -> None:
     instances.log(0, lambda log: log.meta("run_stop", status="aborted"), scaling="weak")
     document = scores(instances.root)
     assert "must be pruned" in " ".join(one["message"] for one in document["findings"])
@@ -274,7 +274,7 @@ def test_an_instance_that_failed_must_be_pruned(instances: Submission) -> None:
     assert entry["models"] == 4
 
 
-def test_energy_is_that_of_the_runs_scored(corpus: Path) -> None:
+def test_energy_is_the_mean_of_the_scored_runs(corpus: Path) -> None:
     root = corpus / "training_results_v4.0" / "smc-dc-power"
     (entry,) = scores(root)["results"]
     kept = [run["energy_joules"] for run in entry["run_list"] if run["scored"]]
@@ -288,7 +288,7 @@ def test_energy_is_that_of_the_runs_scored(corpus: Path) -> None:
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
 @pytest.mark.parametrize("name", ["hpc_results_v3.0", "training_results_v4.0"])
-def test_text_fits_its_columns(corpus: Path, name: str, columns: int) -> None:
+def test_text_fits_the_terminal(corpus: Path, name: str, columns: int) -> None:
     result = podium(corpus / name, columns=columns)
     assert result.stderr == ""
     assert all(cell_len(line) <= max(columns, 70) for line in result.stdout.splitlines())
@@ -296,7 +296,7 @@ def test_text_fits_its_columns(corpus: Path, name: str, columns: int) -> None:
     assert explained.exit_code in (0, 1)
 
 
-def test_names_from_logs_are_cleaned(tmp_path: Path) -> None:
+def test_control_characters_in_names_are_not_printed(tmp_path: Path) -> None:
     made = usual(tmp_path / "training_results_v5.1")
     (made.root / "results/ex_n8").rename(made.root / "results/\x1b[31mred")
     for name in PRINTED:
@@ -316,13 +316,13 @@ def test_csv_has_a_row_per_result_or_per_run(submission: Submission) -> None:
     assert rows[0]["scored"] == "false"
 
 
-def test_csv_cells_are_no_formulas(submission: Submission) -> None:
+def test_csv_cells_are_not_formulas(submission: Submission) -> None:
     (submission.root / "results/ex_n8").rename(submission.root / "results/=1+1")
     row = next(csv.DictReader(io.StringIO(podium(submission.root, "--format", "csv").stdout)))
     assert row["system"] == "'=1+1"
 
 
-def test_markdown_and_html(submission: Submission) -> None:
+def test_markdown_and_html_escape_names(submission: Submission) -> None:
     (submission.root / "results/ex_n8").rename(submission.root / "results/<b>|x")
     page = podium(submission.root, "--format", "html").stdout
     assert "&lt;b&gt;|x" in page
@@ -333,7 +333,7 @@ def test_markdown_and_html(submission: Submission) -> None:
 
 
 @pytest.mark.parametrize("name", ["xlsx", "parquet"])
-def test_a_missing_extra_is_one_line(
+def test_a_missing_extra_is_reported_in_one_line(
     submission: Submission, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(module: str) -> ModuleType:
@@ -349,7 +349,7 @@ def test_a_missing_extra_is_one_line(
     assert not output.exists()
 
 
-def test_xlsx_is_read_back(submission: Submission, tmp_path: Path) -> None:
+def test_an_xlsx_file_can_be_read(submission: Submission, tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     output = tmp_path / "scores.xlsx"
     assert podium(submission.root, "--format", "xlsx", "--output", output).exit_code == 0
@@ -359,7 +359,7 @@ def test_xlsx_is_read_back(submission: Submission, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("long", [False, True])
-def test_parquet_is_read_back(submission: Submission, tmp_path: Path, long: bool) -> None:
+def test_a_parquet_file_can_be_read(submission: Submission, tmp_path: Path, long: bool) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     output = tmp_path / "scores.parquet"
     arguments = ["--format", "parquet", "--output", output, *["--long"] * long]
@@ -367,7 +367,7 @@ def test_parquet_is_read_back(submission: Submission, tmp_path: Path, long: bool
     assert parquet.read_table(output).num_rows == (3 if long else 1)
 
 
-def test_output_is_written_whole(submission: Submission, tmp_path: Path) -> None:
+def test_output_writes_the_complete_document(submission: Submission, tmp_path: Path) -> None:
     output = tmp_path / "scores.json"
     result = podium(submission.root, "--format", "json", "--output", output)
     assert (result.exit_code, result.stdout) == (0, "")
@@ -377,7 +377,7 @@ def test_output_is_written_whole(submission: Submission, tmp_path: Path) -> None
 # --- explain and compare ---
 
 
-def test_the_arithmetic_is_explained(submission: Submission) -> None:
+def test_explain_prints_the_arithmetic(submission: Submission) -> None:
     said = podium(submission.root, "--explain", "llama31_405b").output
     assert "dropped as fastest" in said
     assert "(31.000000) / 1 = 31.0" in said
@@ -386,7 +386,7 @@ def test_the_arithmetic_is_explained(submission: Submission) -> None:
         assert podium(submission.root, "--explain", name).output == said
 
 
-def test_explaining_says_why_there_is_no_score(submission: Submission) -> None:
+def test_explain_says_why_there_is_no_score(submission: Submission) -> None:
     for number in (0, 1):
         submission.log(number, lambda log: log.meta("run_stop", status="aborted"))
     result = podium(submission.root, "--explain", "llama31_405b")
@@ -431,7 +431,7 @@ def test_only_compatible_rounds_are_compared(
     assert (comparable(first, second, benchmark, other) == "") is may
 
 
-# --- refusals ---
+# --- invalid arguments and special inputs ---
 
 
 @pytest.mark.parametrize(
@@ -445,7 +445,7 @@ def test_only_compatible_rounds_are_compared(
         (["--round", "9.9"], "9.9"),
     ],
 )
-def test_bad_arguments_are_one_line(
+def test_invalid_arguments_are_reported_in_one_line(
     submission: Submission, arguments: list[str], said: str
 ) -> None:
     result = podium(submission.root, *arguments)
@@ -461,7 +461,7 @@ def test_outputs_inside_the_tree_are_refused(submission: Submission) -> None:
     assert podium(submission.root / "nowhere").exit_code == 2
 
 
-def test_one_log_is_one_run(good: LogBuilder, tmp_path: Path) -> None:
+def test_a_single_log_is_a_result_of_one_run(good: LogBuilder, tmp_path: Path) -> None:
     path = as_run(good, 0).write(tmp_path / "result_0.txt")
     document = scores(path, "--round", "5.1")
     (entry,) = document["results"]
@@ -475,7 +475,7 @@ def test_loose_logs_of_several_benchmarks_are_several_results(tmp_path: Path) ->
     assert [entry["benchmark"] for entry in document["results"]] == ["llama31_405b", "llama31_8b"]
 
 
-def test_the_command_module_loads_nothing_heavy() -> None:
+def test_the_command_module_loads_no_heavy_library() -> None:
     code = "import sys; from podium.compliance.cli.scoring import rcp, score\n"
     code += "print([n for n in ('rich.table', 'pydantic', 'scipy', 'numpy') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -493,7 +493,7 @@ def test_a_table_wraps_words_and_keeps_numbers() -> None:
     ]
 
 
-def test_a_file_name_that_is_no_text(submission: Submission) -> None:
+def test_a_system_name_that_is_not_valid_unicode_is_scored(submission: Submission) -> None:
     system = submission.root / "results" / "ex_n8"
     system.rename(submission.root / "results" / "ex\udcff")
     document = scores(submission.root)
@@ -502,8 +502,8 @@ def test_a_file_name_that_is_no_text(submission: Submission) -> None:
         assert podium(submission.root, "--format", name).exit_code == 0
 
 
-def test_what_is_missing_is_counted_among_the_runs_chosen(tmp_path: Path) -> None:
-    """NCF of 0.5 takes the first 50 runs that converge, of however many."""
+def test_missing_runs_are_counted_among_the_chosen_runs(tmp_path: Path) -> None:
+    """NCF of 0.5 uses the first 50 runs that converge; the number of runs is not limited."""
     tree = Submission(tmp_path, build("training", "0.5", "closed", "ncf"))
     for number in range(60):
         tree.log(number, (lambda log: log) if number < 45 else never_converged)

@@ -1,4 +1,4 @@
-"""`podium serve DIR` reads nothing outside of DIR, whatever lies in it and above it."""
+"""`podium serve DIR` reads no file outside DIR, even if links or configurations name them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ severity = "error"
 
 @pytest.fixture
 def served(tmp_path: Path) -> Path:
-    """A folder that is served, which holds a submission; others lie around it."""
+    """The served folder, which contains a submission; other files are next to it."""
     root = tmp_path / "served"
     usual(root)
     return root
@@ -37,7 +37,7 @@ def served(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def secret(served: Path) -> Path:
-    """A log outside of the folder that says what nobody may read."""
+    """A log outside the served folder, with a text that must not be read."""
     path = served.parent / "secret.txt"
     fields = {"namespace": "", "time_ms": 1, "event_type": "POINT_IN_TIME", "metadata": {}}
     keys = ("submission_org", "submission_benchmark", "submission_division")
@@ -46,43 +46,45 @@ def secret(served: Path) -> Path:
     return path
 
 
-def told(root: Path, tool: str, **arguments: Any) -> str:
-    """All that a tool says, whether it has an answer or a reason for none."""
+def reported(root: Path, tool: str, **arguments: Any) -> str:
+    """Everything that a tool returns: an answer, or the reason why it has no answer."""
     failed, answer = asked(here(root), tool, **arguments)
     return str(answer) if failed else str(answer["text"])
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("tool", ["check", "score"])
-def test_a_loose_log_that_leads_out_is_refused(
+def test_a_link_to_a_log_outside_the_folder_is_refused(
     tool: str, form: str, served: Path, secret: Path
 ) -> None:
     logs = served / "logs"
     logs.mkdir()
     (logs / "result_0.txt").symlink_to(secret)
-    text = told(served, tool, path="logs", round="5.1", format=form)
+    text = reported(served, tool, path="logs", round="5.1", format=form)
     assert SECRET not in text
     if tool == "check":
         assert "symbolic link points outside the served folder" in text
 
 
-def test_a_loose_log_that_stays_inside_is_read(served: Path, secret: Path) -> None:
+def test_a_link_to_a_log_inside_the_folder_is_read(served: Path, secret: Path) -> None:
     (served / "logs").mkdir()
     (served / "logs/result_0.txt").symlink_to("../inside.txt")
     (served / "inside.txt").write_text(secret.read_text())
-    assert SECRET in told(served, "check", path="logs", round="5.1")
+    assert SECRET in reported(served, "check", path="logs", round="5.1")
 
 
-def test_no_config_above_the_folder_is_read(served: Path, secret: Path) -> None:
+def test_a_podium_toml_above_the_folder_is_not_read(served: Path, secret: Path) -> None:
     (served.parent / "podium.toml").write_text(HOUSE_RULE)
     (served / "logs").mkdir()
     (served / "logs/result_0.txt").write_text(secret.read_text().replace(SECRET, "Acme"))
-    assert SECRET not in told(served, "check", path="logs", format="json")
+    assert SECRET not in reported(served, "check", path="logs", format="json")
     (served / "podium.toml").write_text(HOUSE_RULE)
-    assert SECRET in told(served, "check", path="logs", format="json")
+    assert SECRET in reported(served, "check", path="logs", format="json")
 
 
-def test_a_config_that_leads_out_is_refused_with_its_reason(served: Path, secret: Path) -> None:
+def test_a_podium_toml_that_links_outside_is_refused_with_the_reason(
+    served: Path, secret: Path
+) -> None:
     (served / "podium.toml").symlink_to(secret)
     failed, why = asked(here(served), "check", path=".")
     assert failed
@@ -91,15 +93,15 @@ def test_a_config_that_leads_out_is_refused_with_its_reason(served: Path, secret
     assert str(served.parent) not in why
 
 
-def test_nothing_of_the_submission_around_the_folder_is_read(served: Path) -> None:
-    """Where it lies among the results of a submission, whose descriptions lie above it."""
+def test_files_of_the_submission_around_the_folder_are_not_read(served: Path) -> None:
+    """The served folder is inside `results`; the descriptions of its submission are above it."""
     (root,) = (each for each in served.rglob("systems") if each.is_dir())
     description = root / "ex_n8.json"
     fields = json.loads(description.read_text())
     description.write_text(json.dumps(fields | {"submitter": SECRET, "accelerator_memory": SECRET}))
     inner = root.parent / RESULT
     for tool in ("check", "score"):
-        text = told(inner.parent, tool, path=inner.name, round="5.1", format="json")
+        text = reported(inner.parent, tool, path=inner.name, round="5.1", format="json")
         assert SECRET not in text
         assert "systems/ex_n8.json" not in text
 
@@ -113,7 +115,7 @@ def files_of(root: Path) -> list[str]:
 
 @pytest.mark.daily(2)
 @pytest.mark.parametrize("tool", ["check", "score"])
-def test_no_file_of_a_submission_that_leads_out_is_read(
+def test_files_of_a_submission_that_link_outside_are_not_read(
     tool: str, served: Path, secret: Path
 ) -> None:
     (root,) = (each.parent for each in served.rglob("systems") if each.is_dir())
@@ -123,13 +125,13 @@ def test_no_file_of_a_submission_that_leads_out_is_read(
         before = path.read_bytes() if path.exists() else None
         path.unlink(missing_ok=True)
         path.symlink_to(secret)
-        assert SECRET not in told(served, tool, path=".", round="5.1", format="json"), name
+        assert SECRET not in reported(served, tool, path=".", round="5.1", format="json"), name
         path.unlink()
         if before is not None:
             path.write_bytes(before)
 
 
-# --- what holds for all code in the process ---
+# --- the guard of the whole process ---
 
 
 @pytest.fixture
@@ -139,7 +141,7 @@ def guard(served: Path, monkeypatch: pytest.MonkeyPatch) -> Guard:
 
 
 @pytest.mark.parametrize("event", ["open", "os.listdir", "os.scandir"])
-def test_the_guard_refuses_what_lies_outside(event: str, guard: Guard, served: Path) -> None:
+def test_the_guard_refuses_paths_outside_the_folder(event: str, guard: Guard, served: Path) -> None:
     (served / "out").symlink_to(served.parent)
     for path in (served.parent, served / "out", served / "out/secret.txt", served / "../secret"):
         for each in (path, str(path), os.fsencode(path)):
@@ -147,7 +149,9 @@ def test_the_guard_refuses_what_lies_outside(event: str, guard: Guard, served: P
                 guard(event, (each, "r", os.O_RDONLY))
 
 
-def test_the_guard_lets_through_what_is_needed(guard: Guard, served: Path, tmp_path: Path) -> None:
+def test_the_guard_accepts_paths_that_the_process_needs(
+    guard: Guard, served: Path, tmp_path: Path
+) -> None:
     (served / "in").symlink_to(served)
     exclusive = os.O_RDWR | os.O_CREAT | os.O_EXCL
     for path in (served, served / "in", 0, os.devnull, json.__file__):

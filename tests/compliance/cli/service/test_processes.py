@@ -1,4 +1,4 @@
-"""The processes of `podium serve`: they end with it, and there are only so many."""
+"""The processes of `podium serve`: they end with the server, and their number is limited."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("never_hangs")
 
 
 class Server:
-    """`podium serve` in a process, spoken to line by line."""
+    """`podium serve` in a process, with one message per line."""
 
     def __init__(self, root: Path, plugins: Path) -> None:
         paths = os.pathsep.join([str(plugins), os.environ.get("PYTHONPATH", "")])
@@ -62,7 +62,7 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """A server with a request that never ends: a plug-in, in a process of its own, sleeps."""
+    """A server with a request that does not end: a plug-in sleeps in a separate process."""
     root = usual(tmp_path / "served").root
     (root / "podium.toml").write_text('round = "5.1"\n')
     code = with_body("import time\ntime.sleep(600)")
@@ -77,7 +77,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def until(reached: Callable[[], bool]) -> None:
-    """Wait; the test's own limit ends it."""
+    """Wait until a condition is true; the time limit of the test ends the wait."""
     while not reached():
         time.sleep(0.05)
 
@@ -91,21 +91,21 @@ def gone(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_outlives_the_server(number: signal.Signals, server: Server) -> None:
-    """Standard input stays open meanwhile."""
+    """Standard input stays open."""
     started = server.descendants()
     server.process.send_signal(number)
     assert server.process.wait() == (130 if number == signal.SIGINT else -number)
     until(lambda: all(map(gone, started)))
 
 
-def test_an_answer_that_takes_too_long_leaves_no_process(
+def test_an_answer_that_times_out_leaves_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = usual(tmp_path / "served").root
     plugins = plug_in(tmp_path / "plugins", with_body("import time\ntime.sleep(600)"))
     monkeypatch.setenv("PYTHONPATH", f"{plugins}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.setenv("PODIUM_PLUGIN_SECONDS", "600")
-    # Other tests may have left a process for the whole session, such as a resource tracker
+    # Earlier tests may have left a process for the session, such as a resource tracker
     others = {*psutil.Process().children(recursive=True)}
     seen: set[psutil.Process] = set()
     done = threading.Event()
@@ -125,7 +125,7 @@ def test_an_answer_that_takes_too_long_leaves_no_process(
     until(lambda: all(map(gone, seen)))
 
 
-def test_only_so_many_answers_are_made_at_once(
+def test_the_number_of_concurrent_answers_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, most, lock = 0, 0, threading.Lock()
@@ -149,7 +149,7 @@ def test_only_so_many_answers_are_made_at_once(
     assert most == AT_ONCE
 
 
-def test_a_request_beyond_them_waits_for_its_turn_and_no_longer(tmp_path: Path) -> None:
+def test_a_request_beyond_the_limit_waits_only_until_its_timeout(tmp_path: Path) -> None:
     caller = Caller(tmp_path, "unused", 0.01)
     for _ in range(AT_ONCE):
         assert caller.turns.acquire()

@@ -1,4 +1,4 @@
-"""What programs are told through the Model Context Protocol is what the commands print."""
+"""The Model Context Protocol server returns what the commands print."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LOG = "results/ex_n8/llama31_405b/result_0.txt"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A submission whose round its podium.toml names."""
+    """A submission with its round in podium.toml."""
     root = usual(tmp_path / "served" / "Acme").root
     (root / "podium.toml").write_text('round = "5.1"\n')
     return root
 
 
 def asked(server: Any, tool: str, **arguments: Any) -> tuple[bool, Any]:
-    """Whether a tool failed, and its answer: as data, or the reason why there is none."""
+    """Whether a tool failed, and its answer: data, or the reason of the failure."""
     return answers(server, lambda client: client.call_tool(tool, arguments))
 
 
@@ -56,35 +56,42 @@ def here(root: Path, seconds: float = 60) -> Any:
 # --- answers ---
 
 
-def test_a_check_is_that_of_the_command(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_returns_the_report_of_the_command(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = tree / LOG
     log.write_text(log.read_text() + ":::MLLOG {\n")
-    failed, told = asked(here(tree), "check", path=".", format="json")
+    failed, reported = asked(here(tree), "check", path=".", format="json")
     assert not failed
-    assert (told["status"], told["meaning"]) == (1, "at least one error")
+    assert (reported["status"], reported["meaning"]) == (1, "at least one error")
     monkeypatch.chdir(tree)
     printed = podium("check", ".", "--format", "json", "--quiet")
-    assert json.loads(told["text"]) == json.loads(printed.stdout)
-    assert "log.truncated" in told["text"]
+    assert json.loads(reported["text"]) == json.loads(printed.stdout)
+    assert "log.truncated" in reported["text"]
 
 
-def test_a_rule_is_explained_and_an_unknown_one_is_not(tree: Path) -> None:
+def test_a_rule_is_explained_and_an_unknown_rule_is_refused(tree: Path) -> None:
     rule = "closed.llama31_8b.opt_adamw_beta_2"
-    _, told = asked(here(tree), "explain", rule=rule, round="6.0")
-    assert told["text"].split() == podium("rules", "explain", rule, "--round", "6.0").stdout.split()
+    _, reported = asked(here(tree), "explain", rule=rule, round="6.0")
+    assert (
+        reported["text"].split()
+        == podium("rules", "explain", rule, "--round", "6.0").stdout.split()
+    )
     failed, why = asked(here(tree), "explain", rule="--help")
     assert failed
     assert "--help is not a rule of training" in why
 
 
-def test_illegal_hyperparameters_are_an_answer(tree: Path) -> None:
+def test_illegal_hyperparameters_are_not_a_failed_call(tree: Path) -> None:
     values = {"opt_adamw_beta_2": 0.5}
-    failed, told = asked(here(tree), "hparams", benchmark="llama31_8b", values=values, round="6.0")
+    failed, reported = asked(
+        here(tree), "hparams", benchmark="llama31_8b", values=values, round="6.0"
+    )
     assert not failed
-    assert told["status"] == 1
+    assert reported["status"] == 1
 
 
-def test_scores_and_lists_are_given(tree: Path) -> None:
+def test_score_and_rules_return_their_output(tree: Path) -> None:
     server = here(tree)
     _, scores = asked(server, "score", path="results", format="json")
     assert json.loads(scores["text"])["schema"].startswith("podium.score")
@@ -98,7 +105,7 @@ def test_scores_and_lists_are_given(tree: Path) -> None:
 @pytest.mark.parametrize(
     "path", ["..", "../other", "/etc/passwd", "results/../../..", "out", "a\0b", "~"]
 )
-def test_no_path_leads_out_of_the_folder(tree: Path, path: str) -> None:
+def test_a_path_outside_the_folder_is_refused(tree: Path, path: str) -> None:
     (tree.parent / "other").mkdir()
     (tree / "out").symlink_to(tree.parent / "other")
     failed, why = asked(here(tree), "check", path=path)
@@ -110,18 +117,18 @@ def test_no_path_leads_out_of_the_folder(tree: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["-", "--output=x", "-h"])
-def test_no_name_is_an_option(tree: Path, name: str) -> None:
+def test_a_file_named_like_an_option_is_a_path(tree: Path, name: str) -> None:
     shutil.copyfile(tree / LOG, tree / name)
     before = files_in(tree)
-    failed, told = asked(here(tree), "check", path=name, round="5.1")
-    assert not failed, told
-    assert "1 log " in told["text"]
-    # Not that of standard input, which is empty
-    assert told["status"] == 0
+    failed, reported = asked(here(tree), "check", path=name, round="5.1")
+    assert not failed, reported
+    assert "1 log " in reported["text"]
+    # The status is that of the file; standard input is empty
+    assert reported["status"] == 0
     assert files_in(tree) == before
 
 
-def test_an_option_takes_no_second_one_along(tree: Path) -> None:
+def test_a_value_cannot_add_a_second_option(tree: Path) -> None:
     before = files_in(tree)
     failed, why = asked(here(tree), "check", path=".", round="5.1 --output=x")
     assert failed
@@ -130,7 +137,7 @@ def test_an_option_takes_no_second_one_along(tree: Path) -> None:
 
 
 TOO_LONG = "does not exist" if sys.version_info >= (3, 14) else "is not a path: file name too long"
-"""From Python 3.14 on, `Path.exists` is false for such a name."""
+"""Since Python 3.14, `Path.exists` returns false for such a name."""
 
 
 @pytest.mark.parametrize(
@@ -146,7 +153,7 @@ TOO_LONG = "does not exist" if sys.version_info >= (3, 14) else "is not a path: 
         ("hparams", {"benchmark": "bert", "global_batch_size": "many"}, "global_batch_size"),
     ],
 )
-def test_a_request_that_cannot_be_answered_has_a_reason(
+def test_an_invalid_request_fails_with_a_reason(
     tool: str,
     arguments: dict[str, Any],
     reason: str,
@@ -160,7 +167,7 @@ def test_a_request_that_cannot_be_answered_has_a_reason(
     assert not caplog.records
 
 
-def test_no_tool_takes_an_argument_that_it_does_not_name(tree: Path) -> None:
+def test_a_tool_refuses_an_unknown_argument(tree: Path) -> None:
     async def main() -> Any:
         async with Client(here(tree)) as client:
             return (await client.list_tools()).tools
@@ -172,7 +179,7 @@ def test_no_tool_takes_an_argument_that_it_does_not_name(tree: Path) -> None:
     assert not (tree / "x").exists()
 
 
-def test_an_answer_takes_so_long_and_no_longer(tree: Path) -> None:
+def test_an_answer_has_a_time_limit(tree: Path) -> None:
     failed, why = asked(here(tree, seconds=0.01), "check", path=".")
     assert failed
     assert "no answer within 0.01 seconds" in why
@@ -180,15 +187,15 @@ def test_an_answer_takes_so_long_and_no_longer(tree: Path) -> None:
 
 def test_a_long_answer_is_cut_or_refused(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "MOST", 300)
-    _, told = asked(here(tree), "rules", round="5.1")
-    assert len(told["text"]) < 400
-    assert told["text"].endswith("characters)\n")
+    _, reported = asked(here(tree), "rules", round="5.1")
+    assert len(reported["text"]) < 400
+    assert reported["text"].endswith("characters)\n")
     failed, why = asked(here(tree), "rules", round="5.1", format="json")
     assert failed
     assert "more than 300" in why
 
 
-def test_every_tool_says_that_it_only_reads(tree: Path) -> None:
+def test_every_tool_is_marked_as_read_only(tree: Path) -> None:
     async def main() -> Any:
         async with Client(here(tree)) as client:
             return (await client.list_tools()).tools
@@ -202,18 +209,18 @@ def test_every_tool_says_that_it_only_reads(tree: Path) -> None:
 # --- the command ---
 
 
-def test_the_command_answers_on_its_streams(tree: Path) -> None:
+def test_the_command_answers_on_standard_streams(tree: Path) -> None:
     line = [sys.executable, "-m", "podium", "serve", str(tree)]
-    # All of the environment: by itself the client gives a few variables alone
+    # The complete environment: by default the client passes only a few variables
     server = StdioServerParameters(command=line[0], args=line[1:], env={**os.environ})
-    failed, told = asked(server, "check", path=LOG)
+    failed, reported = asked(server, "check", path=LOG)
     assert not failed
-    assert told["status"] == 0
+    assert reported["status"] == 0
     ended = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (0, b"")
 
 
-def test_a_folder_is_demanded(tmp_path: Path) -> None:
+def test_serve_needs_an_existing_folder(tmp_path: Path) -> None:
     done = podium("serve", tmp_path / "none")
     assert done.exit_code == 2
     assert done.stderr == f"podium: {tmp_path / 'none'} is not a folder\n"

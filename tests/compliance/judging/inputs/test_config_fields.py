@@ -1,4 +1,4 @@
-"""A podium.toml may hold what podium knows; anything else is refused, with a suggestion."""
+"""podium.toml accepts only the fields that podium knows; an error suggests the nearest field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def log(tmp_path: Path) -> Path:
     return build("training", "5.1", "closed", "llama31_8b").write(tmp_path / "result_0.txt")
 
 
-def test_the_fields_are_those_of_the_models() -> None:
+def test_the_known_fields_are_the_fields_of_the_models() -> None:
     models = {"": PackConfig, **{name: TABLES[name] for name in FIELDS if name}}
     assert {name: tuple(model.model_fields) for name, model in models.items()} == FIELDS
 
@@ -34,7 +34,7 @@ def test_the_fields_are_those_of_the_models() -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["check", "score", "doctor", "rcp check"])
-def test_an_unknown_field_is_refused(
+def test_an_unknown_field_or_table_is_refused_with_its_line(
     text: str, line: int, message: str, command: str, log: Path
 ) -> None:
     config = log.parent / "podium.toml"
@@ -47,7 +47,9 @@ def test_an_unknown_field_is_refused(
 
 
 @pytest.mark.parametrize("command", ["check", "score", "doctor", "rcp check", "pack"])
-def test_an_unknown_table_is_refused_where_nothing_else_is(command: str, tmp_path: Path) -> None:
+def test_an_unknown_table_is_refused_in_a_folder_with_only_podium_toml(
+    command: str, tmp_path: Path
+) -> None:
     config = tmp_path / "podium.toml"
     config.write_text(
         'submitter = "Acme"\nround = "5.1"\n[[result]]\nsystem = "n8"\n'
@@ -71,7 +73,7 @@ def test_an_unknown_benchmark_is_refused(command: str, name: str, tmp_path: Path
     assert f"{name} is not a benchmark of training 5.1; did you mean llama31_8b?" in done.stderr
 
 
-def test_all_known_fields_are_taken(log: Path) -> None:
+def test_all_known_fields_are_accepted(log: Path) -> None:
     (log.parent / "podium.toml").write_text(
         'submitter = "Acme"\nround = "5.1"\nusage = "training"\ndivision = "closed"\n'
         'deadline = 2026-10-09\ninto = "packed"\nwaivers = "w.toml"\nmerge = []\n'

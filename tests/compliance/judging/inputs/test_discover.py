@@ -1,4 +1,4 @@
-"""What a PATH holds, where a tree is not quite as the contract's table has it."""
+"""Discovery of submissions in trees whose layout differs from the documented one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALONE = "tree.no-systems"
 
 
 def undescribed(tree: Submission) -> Submission:
-    """The same submission without its folder `systems`."""
+    """Remove the folder `systems` of a submission and return the submission."""
     shutil.rmtree(tree.root / "systems")
     return tree
 
@@ -29,7 +29,9 @@ def of_rule(report: Report, rule: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("round_", "benchmark"), [("0.5", "resnet"), ("0.6", "maskrcnn")])
-def test_early_submissions_need_no_systems(round_: str, benchmark: str, tmp_path: Path) -> None:
+def test_submissions_of_0_5_and_0_6_need_no_systems_folder(
+    round_: str, benchmark: str, tmp_path: Path
+) -> None:
     tree = undescribed(good(tmp_path, "training", round_, benchmark))
     report = tree.check()
     assert [entry.path for entry in report.submissions] == ["."]
@@ -40,7 +42,7 @@ def test_early_submissions_need_no_systems(round_: str, benchmark: str, tmp_path
     assert of_rule(tree.check(), "result.too-few-runs")
 
 
-def test_early_rounds_are_known_by_their_folder(tmp_path: Path) -> None:
+def test_submissions_of_0_6_are_found_by_the_name_of_their_round_folder(tmp_path: Path) -> None:
     place = tmp_path / "training_results_v0.6"
     for name in ("Acme", "Bmce"):
         tree = good(tmp_path, "training", "0.6", "maskrcnn")
@@ -50,7 +52,7 @@ def test_early_rounds_are_known_by_their_folder(tmp_path: Path) -> None:
     assert [entry.submitter for entry in report.submissions] == ["Acme", "Bmce"]
 
 
-def test_submissions_of_0_5_may_lie_deeper(tmp_path: Path) -> None:
+def test_submissions_of_0_5_may_be_nested_deeper(tmp_path: Path) -> None:
     place = tmp_path / "training_results_v0.5"
     tree = good(tmp_path, "training", "0.5", "resnet")
     inner = place / "v0.5.0" / "acme" / "acme_resnet_submission"
@@ -66,18 +68,20 @@ def test_submissions_of_0_5_may_lie_deeper(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["policy", "verifier"])
-def test_later_folders_without_systems_are_loose_logs(profile: str, tmp_path: Path) -> None:
+def test_logs_of_later_rounds_without_a_systems_folder_are_loose_logs(
+    profile: str, tmp_path: Path
+) -> None:
     tree = undescribed(usual(tmp_path))
     report = tree.check(profile)
     assert (report.submissions, report.results) == ([], [])
-    # The official verifier ends without a verdict on what is laid out as a submission
-    told = [(f.path, f.severity) for f in of_rule(report, ALONE)]
-    assert told == ([(".", "error")] if profile == "policy" else [])
+    # The official verifier gives no verdict on a folder with the layout of a submission
+    reported = [(f.path, f.severity) for f in of_rule(report, ALONE)]
+    assert reported == ([(".", "error")] if profile == "policy" else [])
     assert report.verdict == ("rejected" if profile == "policy" else "accepted")
     assert [file.verdict for file in report.files] == ["pass"] * 3
 
 
-def test_logs_that_merely_lie_in_results_are_noted(tmp_path: Path) -> None:
+def test_loose_logs_in_a_results_folder_get_a_note(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     other = tmp_path / "work" / "results" / "today"
     shutil.copytree(tree.root / tree.folder(), other)
@@ -98,7 +102,7 @@ def test_logs_that_merely_lie_in_results_are_noted(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("place", ["itself", "its round", "two levels up", "inside"])
-def test_folders_under_other_names_are_refused(
+def test_a_misnamed_results_or_systems_folder_is_refused(
     name: str, part: str, place: str, tmp_path: Path
 ) -> None:
     tree = usual(tmp_path / "rounds" / "training_results_v5.1")
@@ -117,7 +121,7 @@ def test_folders_under_other_names_are_refused(
     assert f"{name} must be named {part}" in podium("doctor", tree.root).stderr
 
 
-def test_folders_that_hold_nothing_of_a_submission_are_not_refused(tmp_path: Path) -> None:
+def test_folders_with_similar_names_and_only_loose_logs_are_accepted(tmp_path: Path) -> None:
     log = build("training", "5.1", "closed", "llama31_8b").bytes()
     for folder in ("Results", "system", "results_old"):
         (tmp_path / folder).mkdir()
@@ -127,7 +131,7 @@ def test_folders_that_hold_nothing_of_a_submission_are_not_refused(tmp_path: Pat
     assert report.verdict == "accepted"
 
 
-# --- submissions that lie too deep ---
+# --- submissions that are nested too deeply ---
 
 
 def nested(report: Report) -> list[tuple[str, bool]]:
@@ -135,7 +139,7 @@ def nested(report: Report) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
-def test_a_submission_that_lies_too_deep_is_judged_and_reported(
+def test_a_submission_that_is_nested_too_deeply_is_judged_and_reported(
     levels: int, tmp_path: Path
 ) -> None:
     top = tmp_path / "training_results_v5.1"
@@ -147,19 +151,19 @@ def test_a_submission_that_lies_too_deep_is_judged_and_reported(
         (each.submitter, each.verdict, each.official_verdict) for each in report.submissions
     ] == [("Acme", "rejected", "rejected")]
     assert (report.verdict, report.official_verdict) == ("rejected", "rejected")
-    # As a submission, not as loose logs
+    # It is judged as a submission, not as loose logs
     assert of_rule(report, "result.too-few-runs")
     assert f"({tree.root})" in podium("doctor", top / "Acme").stderr
 
 
-def test_a_submission_in_a_folder_of_its_name_is_reported(tmp_path: Path) -> None:
+def test_a_submission_in_a_folder_with_the_same_name_is_reported(tmp_path: Path) -> None:
     tree = usual(tmp_path / "Acme")
     report = check(tree.root.parent, round="5.1")
     assert nested(report) == [("Acme", True)]
     assert report.official_verdict == "rejected"
 
 
-def test_a_submission_in_a_folder_of_a_submitter_is_reported(tmp_path: Path) -> None:
+def test_a_submission_in_a_subfolder_of_the_submitter_folder_is_reported(tmp_path: Path) -> None:
     tree = usual(tmp_path / "training_results_v5.1" / "Acme")
     moved = tree.root.rename(tree.root.with_name("submission"))
     for path in (moved.parent, moved.parent.parent):
@@ -169,7 +173,7 @@ def test_a_submission_in_a_folder_of_a_submitter_is_reported(tmp_path: Path) -> 
     assert nested(check(moved)) == []
 
 
-def test_rounds_side_by_side_are_judged_each_by_its_rules(tmp_path: Path) -> None:
+def test_each_of_two_round_folders_is_judged_by_its_own_rules(tmp_path: Path) -> None:
     for name in ("training_results_v5.0", "training_results_v5.1"):
         usual(tmp_path / name)
     report = check(tmp_path)
@@ -182,7 +186,7 @@ def test_rounds_side_by_side_are_judged_each_by_its_rules(tmp_path: Path) -> Non
     assert rounds == {"training 5.0", "training 5.1"}
 
 
-def test_a_submitter_of_a_round_without_systems_is_told_of(tmp_path: Path) -> None:
+def test_a_submitter_folder_without_systems_is_reported(tmp_path: Path) -> None:
     shutil.copytree(usual(tmp_path).root, tmp_path / "Bmce")
     undescribed(Submission(tmp_path, usual(tmp_path).which, "Bmce"))
     report = check(tmp_path, round="5.1")
@@ -190,20 +194,20 @@ def test_a_submitter_of_a_round_without_systems_is_told_of(tmp_path: Path) -> No
     assert [finding.path for finding in of_rule(report, ALONE)] == ["Bmce"]
 
 
-def test_loose_logs_are_not_told_of(tmp_path: Path) -> None:
+def test_the_results_folder_of_a_submission_needs_no_systems_folder(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     assert of_rule(check(tree.root / "results", round="5.1"), ALONE) == []
     assert of_rule(check(tree.root, round="5.1"), ALONE) == []
 
 
 @pytest.mark.corpus
-def test_published_trees_of_0_5_and_0_6_are_submissions() -> None:
+def test_published_trees_of_0_5_and_0_6_are_found_as_submissions() -> None:
     first = check(CORPUS / "training_results_v0.5")
     assert {(e.submitter, e.path.rpartition("/")[2]) for e in first.submissions} == {
         ("intel", "intel_ncf_submission"),
         ("intel", "intel_resnet_submission"),
     }
-    # Of NCF's hundred runs the corpus has but some.
+    # The corpus contains only some of the hundred runs of NCF.
     verdicts = {result.benchmark: result.verdict for result in first.results}
     assert verdicts == {"ncf": "rejected", "resnet": "accepted"}
     assert [e.submitter for e in check(CORPUS / "training_results_v0.6/Alibaba").submissions] == [
@@ -211,7 +215,7 @@ def test_published_trees_of_0_5_and_0_6_are_submissions() -> None:
     ]
 
 
-def test_a_link_beside_submissions_is_told_of_and_not_followed(tmp_path: Path) -> None:
+def test_a_link_next_to_submissions_is_reported_and_not_followed(tmp_path: Path) -> None:
     tree = usual(tmp_path / "round")
     (tmp_path / "round" / "again").symlink_to(tree.root)
     (tmp_path / "round" / "notes.txt").symlink_to("nowhere")

@@ -1,4 +1,4 @@
-"""Rules of the house: `[[rules]]` of a podium.toml, held beside those of the round."""
+"""Project rules: `[[rules]]` of podium.toml, which apply in addition to those of the round."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def log(tmp_path: Path, good: LogBuilder) -> Path:
 
 
 def write(log: Path, *rules: str, head: str = 'round = "5.1"') -> Path:
-    """A podium.toml with some rules beside a log, one `[[rules]]` for each text."""
+    """Write a podium.toml next to a log, with one `[[rules]]` table for each string."""
     path = log.parent / "podium.toml"
     path.write_text("\n".join([head, *(f"[[rules]]\n{rule.strip()}\n" for rule in rules)]))
     return path
@@ -68,7 +68,7 @@ def house(log: Path, *options: str) -> list[dict[str, Any]]:
         ('"1024"', False),
     ],
 )
-def test_a_bound_holds_or_does_not(bound: str, holds: bool, log: Path) -> None:
+def test_only_a_value_outside_the_bound_is_a_finding(bound: str, holds: bool, log: Path) -> None:
     write(log, RULE.replace("1024\ntext", f"{bound}\ntext"))
     assert (house(log) == []) is holds
 
@@ -86,7 +86,7 @@ def test_a_finding_quotes_the_rule(log: Path, good: LogBuilder) -> None:
     assert found["cites"] == "podium.toml, batch"
 
 
-def test_an_error_rejects_for_the_house_and_nothing_else(log: Path) -> None:
+def test_an_error_of_a_project_rule_leaves_the_official_verdict_accepted(log: Path) -> None:
     write(log, RULE.replace("bound = 1024", 'bound = 512\nseverity = "error"'))
     made = report(log)
     assert (made["verdict"], made["rejected_by"]) == ("rejected", ["house"])
@@ -108,13 +108,15 @@ def test_an_error_rejects_for_the_house_and_nothing_else(log: Path) -> None:
         ('division = "open"', 0),
     ],
 )
-def test_a_rule_is_about_what_it_names(more: str, found: int, log: Path) -> None:
+def test_a_rule_applies_to_the_benchmark_and_division_that_it_names(
+    more: str, found: int, log: Path
+) -> None:
     write(log, RULE.replace("bound = 1024", f"bound = 512\n{more}"))
     assert len(house(log)) == found
 
 
 @pytest.mark.parametrize(("required", "found"), [("true", 1), ("false", 0)])
-def test_a_key_must_be_logged_only_where_it_is_required(
+def test_a_missing_key_is_a_finding_only_if_the_rule_requires_it(
     required: str, found: int, log: Path
 ) -> None:
     write(
@@ -125,7 +127,7 @@ def test_a_key_must_be_logged_only_where_it_is_required(
     assert len(house(log)) == found
 
 
-def test_the_nearest_podium_toml_counts(log: Path, good: LogBuilder) -> None:
+def test_the_nearest_podium_toml_applies(log: Path, good: LogBuilder) -> None:
     write(log, RULE.replace("bound = 1024", "bound = 512"))
     below = good.set("global_batch_size", 1024).write(log.parent / "below" / "result_0.txt")
     assert len(house(below)) == 1
@@ -141,17 +143,17 @@ def test_a_rule_can_be_selected_ignored_and_explained(
     assert house(log, "--ignore", "house.batch") == []
     monkeypatch.chdir(log.parent)
     done = podium("rules", "explain", "house.batch", "--format", "json")
-    (told,) = json.loads(done.stdout)["rules"]
-    assert (told["constraint"], told["why"]) == (
+    (reported,) = json.loads(done.stdout)["rules"]
+    assert (reported["constraint"], reported["why"]) == (
         "global_batch_size is 512",
         "we have memory for 1024",
     )
-    assert '"value": 512' in told["good"][0]
-    assert '"value": 512' not in told["bad"][0]
+    assert '"value": 512' in reported["good"][0]
+    assert '"value": 512' not in reported["bad"][0]
     assert "house.batch" in podium("rules", "list", "--all").stdout
 
 
-def test_many_processes_hold_the_same_rules(log: Path, good: LogBuilder) -> None:
+def test_two_processes_report_the_same_findings_as_one_process(log: Path, good: LogBuilder) -> None:
     filler = b"step 1: loss 2.31\n" * 120_000
     write(log, RULE.replace("bound = 1024", "bound = 512"))
     for number in range(4):
@@ -162,7 +164,7 @@ def test_many_processes_hold_the_same_rules(log: Path, good: LogBuilder) -> None
     assert report(log.parent, "--jobs", "2") == one
 
 
-# --- faults of the table ---
+# --- errors in the table ---
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_many_processes_hold_the_same_rules(log: Path, good: LogBuilder) -> None
         ('text = "', 'division = "both"\ntext = "', 6, "division: input should be"),
     ],
 )
-def test_a_fault_of_the_table_is_a_usage_fault_with_its_line(
+def test_an_invalid_rule_is_a_usage_error_with_its_line(
     old: str, new: str, line: int, message: str, log: Path
 ) -> None:
     assert old in RULE
@@ -198,21 +200,21 @@ def test_a_fault_of_the_table_is_a_usage_fault_with_its_line(
     assert message in said
 
 
-def test_each_fault_is_told_with_the_line_of_its_own_rule(log: Path) -> None:
+def test_each_error_is_reported_with_the_line_of_its_rule(log: Path) -> None:
     path = write(log, RULE, RULE.replace('"batch"', '"B"'), RULE.replace("= 1024", "= []"))
     done = podium("check", log)
     places = [line.split(": ")[1] for line in done.stderr.splitlines()]
     assert places == [f"{path}:9", f"{path}:17"]
 
 
-def test_two_rules_may_not_share_a_name(log: Path) -> None:
+def test_a_duplicate_rule_name_is_reported_with_its_line(log: Path) -> None:
     path = write(log, RULE, RULE)
     done = podium("check", log)
     assert done.stderr == f"podium: {path}:9: duplicate rule name batch\n"
 
 
 @pytest.mark.parametrize("given", ["rules = 7", 'rules = "all"', "[rules]\nname = 'x'"])
-def test_rules_that_are_no_tables_are_a_usage_fault(given: str, log: Path) -> None:
+def test_rules_that_are_not_a_list_of_tables_are_a_usage_error(given: str, log: Path) -> None:
     path = log.parent / "podium.toml"
     path.write_text(f'round = "5.1"\n{given}\n')
     done = podium("check", log)
@@ -222,10 +224,10 @@ def test_rules_that_are_no_tables_are_a_usage_fault(given: str, log: Path) -> No
     )
 
 
-# --- beside the rest of podium ---
+# --- other features of podium ---
 
 
-def test_waivers_given_excuse_a_rule_of_the_house(log: Path) -> None:
+def test_a_waiver_on_the_command_line_waives_a_project_rule(log: Path) -> None:
     write(log, RULE.replace("bound = 1024", 'bound = 512\nseverity = "error"'))
     waivers = log.parent / "granted.toml"
     waivers.write_text(
@@ -237,7 +239,7 @@ def test_waivers_given_excuse_a_rule_of_the_house(log: Path) -> None:
 
 
 @pytest.mark.parametrize(("batch", "status"), [(1, 1), (1_000_000, 0)])
-def test_packing_holds_the_rules_of_the_house(batch: int, status: int, tmp_path: Path) -> None:
+def test_pack_applies_the_project_rules(batch: int, status: int, tmp_path: Path) -> None:
     loose = Loose(tmp_path)
     rule = {"name": "batch", "key": "global_batch_size", "text": "t", "severity": "error"}
     loose.configure(rules=[{**rule, "bound": {"at_most": batch}}])
@@ -245,7 +247,7 @@ def test_packing_holds_the_rules_of_the_house(batch: int, status: int, tmp_path:
     assert loose.packed.exists() is (status == 0)
 
 
-def test_scores_are_those_without_the_rules(log: Path, tmp_path: Path) -> None:
+def test_project_rules_do_not_change_results_or_scores(log: Path, tmp_path: Path) -> None:
     tree = usual(tmp_path / "tree")
     before = podium("score", tree.root, "--round", "5.1", "--format", "json").stdout
     write(
@@ -259,7 +261,7 @@ def test_scores_are_those_without_the_rules(log: Path, tmp_path: Path) -> None:
     assert podium("score", tree.root, "--round", "5.1", "--format", "json").stdout == before
 
 
-def test_a_waiver_that_the_user_gives_excuses_a_rule_of_a_submission(tmp_path: Path) -> None:
+def test_a_waiver_on_the_command_line_covers_all_logs_of_a_submission(tmp_path: Path) -> None:
     tree = usual(tmp_path / "round")
     tree.write("podium.toml", f'round = "5.1"\n[[rules]]\n{RULE.strip()}\n')
     waivers = tmp_path / "waivers.toml"

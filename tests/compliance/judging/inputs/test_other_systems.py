@@ -1,4 +1,4 @@
-"""Logs that come from other systems: docs/support.md says what becomes of them."""
+"""Logs from other systems, as described in docs/support.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def findings(path: Path) -> list[dict[str, Any]]:
     ],
     ids=["line ends", "mark", "both", "paths"],
 )
-def test_a_log_of_windows_is_read_as_any_other(
+def test_a_log_from_windows_has_the_same_findings(
     change: Callable[[bytes], bytes], tmp_path: Path, good: LogBuilder
 ) -> None:
     for log in (good, good.set("opt_adamw_beta_2", 0.5)):
@@ -39,13 +39,15 @@ def test_a_log_of_windows_is_read_as_any_other(
         plain, changed = tmp_path / "plain.txt", tmp_path / "changed.txt"
         plain.write_bytes(data)
         changed.write_bytes(change(data))
-        told = [(each["id"], each["line"], each["message"]) for each in findings(changed)]
-        assert told == [(each["id"], each["line"], each["message"]) for each in findings(plain)]
-    assert told
+        reported = [(each["id"], each["line"], each["message"]) for each in findings(changed)]
+        assert reported == [(each["id"], each["line"], each["message"]) for each in findings(plain)]
+    assert reported
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_the_encoding_of_a_log_is_named(encoding: str, tmp_path: Path, good: LogBuilder) -> None:
+def test_a_utf_16_log_is_reported_with_the_iconv_command(
+    encoding: str, tmp_path: Path, good: LogBuilder
+) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(good.bytes().decode().encode(encoding))
     (found,) = [each for each in findings(path) if each["id"] == "log.encoding"]

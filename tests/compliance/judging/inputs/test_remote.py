@@ -1,4 +1,4 @@
-"""PATHs that are URLs: fetched, judged as any other tree, and named as they were given."""
+"""PATHs that are URLs: they are fetched, judged like any other tree and shown as given."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ fsspec = pytest.importorskip("fsspec")
 
 @pytest.fixture
 def bucket() -> Iterator[Any]:
-    """An empty file system in memory."""
+    """An empty in-memory file system."""
     system = fsspec.filesystem("memory")
     yield system
     system.store.clear()
@@ -37,7 +37,7 @@ def bucket() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder in which trees are fetched; nothing is left in it."""
+    """The folder into which trees are fetched; it must be empty after each test."""
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
@@ -47,7 +47,7 @@ def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A submission with faults of logs, results and of its tree."""
+    """A submission with errors in its logs, its results and its tree."""
     tree = usual(tmp_path / "training_results_v5.1")
     tree.log(0, lambda log: log.drop("opt_name"))
     tree.log(1, lambda log: log.drop("seed"))
@@ -59,7 +59,7 @@ FORMS = ("json", "text", "sarif", "junit", "github", "markdown", "html")
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_report_is_that_of_the_same_tree_here(
+def test_the_report_of_a_url_equals_the_report_of_the_local_tree(
     form: str, package: Path, bucket: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket.put(str(package), "/training_results_v5.1/Acme", recursive=True)
@@ -70,7 +70,7 @@ def test_the_report_is_that_of_the_same_tree_here(
     one, two = (podium("check", path, *words, columns=400) for path in (here, there))
     assert one.exit_code == two.exit_code == 1
     assert "podium-stage" not in two.stdout
-    # A command of a workflow cannot hold a colon as it is
+    # A workflow command escapes the colon
     text, scheme = re.subn("memory(:|%3A)//", "", two.stdout)
     assert scheme
     assert _plain(text, form) == _plain(one.stdout, form)
@@ -78,7 +78,7 @@ def test_the_report_is_that_of_the_same_tree_here(
 
 def _plain(text: str, form: str) -> Any:
     if form == "sarif":
-        # A URL stands for itself; a path is relative to a folder that is named
+        # SARIF gives a URL as is, and a path relative to a named base folder
         text = re.sub(r',\s*"uriBaseId": "%SRCROOT%"', "", text)
         return [*map(_without_fingerprint, json.loads(text)["runs"][0]["results"])]
     return " ".join(text.split()) if form == "text" else text
@@ -88,7 +88,7 @@ def _without_fingerprint(found: dict[str, Any]) -> dict[str, Any]:
     return {key: held for key, held in found.items() if key != "partialFingerprints"}
 
 
-def test_several_urls_and_paths_each_have_their_name(
+def test_the_report_shows_each_url_and_path_as_given(
     package: Path, good: LogBuilder, bucket: Any, tmp_path: Path
 ) -> None:
     bucket.put(str(package), "/round/Acme", recursive=True)
@@ -106,14 +106,16 @@ def test_several_urls_and_paths_each_have_their_name(
     assert "podium-stage" not in done.stdout
 
 
-def test_scores_name_urls_too(package: Path, bucket: Any) -> None:
+def test_scores_of_a_url_do_not_show_the_staging_folder(package: Path, bucket: Any) -> None:
     bucket.put(str(package), "/round/Acme", recursive=True)
     done = podium("check", "memory://round/Acme", "--round", "5.1", "--score", "--format", "json")
     assert json.loads(done.stdout)["scores"]
     assert "podium-stage" not in done.stdout
 
 
-def test_a_store_is_built_of_urls(package: Path, bucket: Any, tmp_path: Path) -> None:
+def test_a_results_store_built_from_a_url_equals_the_local_one(
+    package: Path, bucket: Any, tmp_path: Path
+) -> None:
     bucket.put(str(package.parent), "/bucket/training_results_v5.1", recursive=True)
     there = "memory://bucket/training_results_v5.1"
     for name, path in {"one": package.parent, "two": there}.items():
@@ -131,7 +133,7 @@ def _tables(store: Path) -> dict[str, bytes]:
     }
 
 
-def test_this_disk_is_read_in_place(good: LogBuilder, tmp_path: Path) -> None:
+def test_a_file_url_is_read_in_place(good: LogBuilder, tmp_path: Path) -> None:
     path = good.write(tmp_path / "result_0.txt")
     with at_hand([f"file://{path}", str(path)]) as given:
         assert given.paths == [path, path]
@@ -139,7 +141,7 @@ def test_this_disk_is_read_in_place(good: LogBuilder, tmp_path: Path) -> None:
     assert done == podium("check", path, "--round", "5.1")
 
 
-# --- what is not there, or not to be had ---
+# --- URLs that cannot be fetched ---
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_this_disk_is_read_in_place(good: LogBuilder, tmp_path: Path) -> None:
         ("https://127.0.0.1:1/x?key=secret", "https://127.0.0.1:1/x cannot be read: "),
     ],
 )
-def test_what_cannot_be_fetched_is_one_line(url: str, words: str) -> None:
+def test_a_url_that_cannot_be_fetched_is_a_one_line_usage_error(url: str, words: str) -> None:
     done = podium("check", url)
     assert done.exit_code == 2
     assert words in done.stderr
@@ -165,7 +167,7 @@ def test_what_cannot_be_fetched_is_one_line(url: str, words: str) -> None:
     assert "secret" not in done.output
 
 
-def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_fsspec_is_reported_with_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> ModuleType:
         raise ImportError(name)
 
@@ -175,7 +177,9 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.stderr == "podium: a URL needs fsspec: pip install fsspec\n"
 
 
-def test_a_fault_of_the_network_is_one_line(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_error_is_reported_in_one_line(
+    bucket: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bucket.pipe_file("/logs/result_0.txt", b"x")
 
     def fails(*_: object, **__: object) -> None:
@@ -191,7 +195,7 @@ def test_a_fault_of_the_network_is_one_line(bucket: Any, monkeypatch: pytest.Mon
 
 
 def listing(monkeypatch: pytest.MonkeyPatch, bucket: Any, **names: str) -> None:
-    """Have a store list names, each of a type."""
+    """Make a store list these names, each with its type."""
     bucket.pipe_file("/top/result_0.txt", b"x")
     found = {name: {"name": name, "type": kind, "size": 1} for name, kind in names.items()}
     monkeypatch.setattr(type(bucket), "find", lambda *_, **__: found)
@@ -208,7 +212,7 @@ def listing(monkeypatch: pytest.MonkeyPatch, bucket: Any, **names: str) -> None:
         ("/top/x", "link", "x is a link or a special file; not fetched"),
     ],
 )
-def test_a_name_that_leads_out_is_refused(
+def test_an_unsafe_name_in_a_listing_is_refused(
     name: str, kind: str, words: str, bucket: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listing(monkeypatch, bucket, **{name: kind})
@@ -216,7 +220,7 @@ def test_a_name_that_leads_out_is_refused(
         pass
 
 
-def test_a_name_of_a_file_and_a_folder_is_refused(
+def test_a_name_that_is_both_a_file_and_a_folder_is_refused(
     bucket: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listing(monkeypatch, bucket, **{"/top/a": "file", "/top/a/b": "file"})
@@ -225,7 +229,9 @@ def test_a_name_of_a_file_and_a_folder_is_refused(
         pass
 
 
-def test_limits_are_kept(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_over_the_fetch_limits_is_refused(
+    bucket: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(3):
         bucket.pipe_file(f"/top/result_{number}.txt", b"x" * 100)
     monkeypatch.setattr(given_paths, "MOST_FILES", 2)
@@ -243,7 +249,7 @@ def test_limits_are_kept(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len([*given.paths[0].iterdir()]) == 3
 
 
-def test_what_is_fetched_is_the_users_alone(bucket: Any, staged: Path) -> None:
+def test_a_fetched_tree_is_accessible_only_to_the_user(bucket: Any, staged: Path) -> None:
     bucket.pipe_file("/top/result_0.txt", b"x")
     with at_hand(["memory://top"]) as given:
         (folder,) = staged.iterdir()
@@ -251,7 +257,7 @@ def test_what_is_fetched_is_the_users_alone(bucket: Any, staged: Path) -> None:
         assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_what_is_fetched_goes_at_an_interrupt(bucket: Any, staged: Path) -> None:
+def test_a_fetched_tree_is_removed_after_an_interrupt(bucket: Any, staged: Path) -> None:
     bucket.pipe_file("/top/result_0.txt", b"x")
     for moment in ("fetching", "judging"):
         with pytest.raises(KeyboardInterrupt):
@@ -272,7 +278,7 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_config_above_the_fetched_tree_decides_nothing(
+def test_a_config_above_the_fetched_tree_is_ignored(
     bucket: Any, staged: Path, good: LogBuilder
 ) -> None:
     bucket.pipe_file("/top/result_0.txt", good.bytes())
@@ -283,7 +289,9 @@ def test_a_config_above_the_fetched_tree_decides_nothing(
     config.unlink()
 
 
-def test_what_a_killed_call_has_left_is_removed(bucket: Any, staged: Path) -> None:
+def test_files_left_by_a_killed_process_are_removed_by_the_next_call(
+    bucket: Any, staged: Path
+) -> None:
     bucket.pipe_file("/top/result_0.txt", b"x")
     child = os.fork()
     if not child:
@@ -297,7 +305,7 @@ def test_what_a_killed_call_has_left_is_removed(bucket: Any, staged: Path) -> No
         assert all(path.exists() for path in (*one.paths, *other.paths))
 
 
-def test_a_fault_within_names_the_url(bucket: Any) -> None:
+def test_a_fetched_folder_without_logs_is_reported_with_its_url(bucket: Any) -> None:
     bucket.pipe_file("/top/readme", b"x")
     done = podium("check", "memory://top")
     assert done.exit_code == 2
@@ -305,7 +313,7 @@ def test_a_fault_within_names_the_url(bucket: Any) -> None:
 
 
 @pytest.mark.parametrize("option", [["--cache"], ["--since", "HEAD"]])
-def test_what_was_fetched_is_not_there_at_the_next_call(
+def test_cache_and_since_are_refused_for_a_url(
     option: list[str], package: Path, bucket: Any, tmp_path: Path
 ) -> None:
     bucket.put(str(package), "/round/Acme", recursive=True)

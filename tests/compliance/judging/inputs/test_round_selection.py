@@ -1,4 +1,4 @@
-"""Which round's rules: options, podium.toml, the folder's name, else the newest training round."""
+"""Round selection: options, podium.toml, the folder name, else the newest training round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEWEST = newest("training").name
 
 
 class Choice(NamedTuple):
-    """What the report says of the rules."""
+    """The `rules` entry of the report."""
 
     usage: str
     round: str
@@ -29,7 +29,7 @@ Chosen = Callable[..., Choice]
 
 @pytest.fixture
 def chosen(capsys: pytest.CaptureFixture[str]) -> Chosen:
-    """The rules by which a path is judged."""
+    """A function that returns the rules by which a path is judged."""
 
     def choose(*arguments: object) -> Choice:
         capsys.readouterr()
@@ -49,7 +49,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 @pytest.fixture
 def place(good: LogBuilder, tmp_path: Path) -> Callable[[str], Path]:
-    """Put a log into a folder below the test's own."""
+    """A function that writes a log into a subfolder of the test's folder."""
     return lambda folder: good.write(tmp_path / folder / "result_0.txt")
 
 
@@ -58,7 +58,7 @@ def config(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-# --- each source ---
+# --- sources of the round ---
 
 
 def test_the_newest_training_round_is_the_default(
@@ -68,19 +68,23 @@ def test_the_newest_training_round_is_the_default(
 
 
 @pytest.mark.parametrize("name", ["3.0", "3.0.0", "v3.0", "V3.0.0"])
-def test_options_choose(chosen: Chosen, place: Callable[[str], Path], name: str) -> None:
+def test_the_usage_and_round_options_select_the_round(
+    chosen: Chosen, place: Callable[[str], Path], name: str
+) -> None:
     assert chosen(place("a"), "--round", name) == ("training", "3.0", "option")
     hpc = chosen(place("a"), "--usage", "hpc", "--round", name)
     assert hpc == ("hpc", "3.0", "option")
 
 
-def test_a_usage_alone_means_its_newest_round(chosen: Chosen, place: Callable[[str], Path]) -> None:
+def test_a_usage_without_a_round_selects_its_newest_round(
+    chosen: Chosen, place: Callable[[str], Path]
+) -> None:
     assert chosen(place("a"), "--usage", "hpc") == ("hpc", newest("hpc").name, "option")
     assert chosen(place("a"), "--usage", "training") == ("training", NEWEST, "option")
 
 
 @pytest.mark.parametrize("name", ["3.0", "v3.0", "3.0.0"])
-def test_a_config_chooses(
+def test_a_config_selects_the_usage_and_the_round(
     chosen: Chosen, place: Callable[[str], Path], tmp_path: Path, name: str
 ) -> None:
     config(tmp_path / "podium.toml", f'usage = "hpc"\nround = "{name}"\n')
@@ -88,7 +92,7 @@ def test_a_config_chooses(
     assert chosen(tmp_path) == ("hpc", "3.0", "config")
 
 
-def test_a_config_may_give_the_round_alone(
+def test_a_config_may_set_only_the_round(
     chosen: Chosen, place: Callable[[str], Path], tmp_path: Path
 ) -> None:
     config(tmp_path / "podium.toml", 'round = "4.1"\n')
@@ -102,7 +106,7 @@ def test_a_config_may_begin_with_a_byte_order_mark(
     assert chosen(place("a")) == ("training", "4.1", "config")
 
 
-def test_the_nearest_config_counts(
+def test_the_nearest_config_applies(
     chosen: Chosen, place: Callable[[str], Path], tmp_path: Path
 ) -> None:
     config(tmp_path / "podium.toml", 'round = "4.1"\n')
@@ -123,7 +127,7 @@ def test_the_nearest_config_counts(
         ("submissions_training_5.0", "training", "5.0"),
     ],
 )
-def test_a_folders_name_chooses(
+def test_the_folder_name_selects_the_round(
     chosen: Chosen, place: Callable[[str], Path], folder: str, usage: str, round_: str
 ) -> None:
     assert chosen(place(folder)) == (usage, round_, "folder")
@@ -132,13 +136,13 @@ def test_a_folders_name_chooses(
 @pytest.mark.parametrize(
     "folder", ["training_results", "results_v5.1", "training_results_v5.1.bak", "mytraining5.1x"]
 )
-def test_other_names_choose_nothing(
+def test_other_folder_names_do_not_select_a_round(
     chosen: Chosen, place: Callable[[str], Path], folder: str
 ) -> None:
     assert chosen(place(folder)).chosen_by == "default"
 
 
-def test_a_folder_of_a_round_yet_to_come_is_judged_by_the_newest(
+def test_a_folder_of_a_future_round_selects_the_newest_round(
     chosen: Chosen, place: Callable[[str], Path]
 ) -> None:
     usage, round_, _ = chosen(place("training_results_v99.0"))
@@ -147,10 +151,10 @@ def test_a_folder_of_a_round_yet_to_come_is_judged_by_the_newest(
     assert (usage, round_) == ("hpc", newest("hpc").name)
 
 
-# --- their order ---
+# --- precedence ---
 
 
-def test_options_come_before_configs_and_configs_before_names(
+def test_options_override_configs_and_configs_override_folder_names(
     chosen: Chosen, place: Callable[[str], Path], tmp_path: Path
 ) -> None:
     path = place("training_results_v5.0/a")
@@ -161,7 +165,7 @@ def test_options_come_before_configs_and_configs_before_names(
     assert chosen(other, "--round", "3.1") == ("training", "3.1", "option")
 
 
-def test_a_usage_turns_down_a_round_of_the_other(
+def test_a_usage_option_overrides_a_folder_of_the_other_usage(
     chosen: Chosen, place: Callable[[str], Path]
 ) -> None:
     path = place("training_results_v5.0")
@@ -169,13 +173,13 @@ def test_a_usage_turns_down_a_round_of_the_other(
     assert chosen(path, "--usage", "training") == ("training", "5.0", "folder")
 
 
-def test_a_round_is_of_the_usage_that_the_folder_names(
+def test_a_round_option_uses_the_usage_of_the_folder_name(
     chosen: Chosen, place: Callable[[str], Path]
 ) -> None:
     assert chosen(place("hpc_results_v3.0"), "--round", "2.0") == ("hpc", "2.0", "option")
 
 
-def test_files_of_several_rounds_are_judged_each_by_its_own(
+def test_each_file_is_judged_by_the_round_of_its_folder(
     place: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for folder in ("training_results_v5.0", "training_results_v5.1", "hpc_results_v3.0"):
@@ -192,7 +196,7 @@ def test_files_of_several_rounds_are_judged_each_by_its_own(
     assert verdicts == ["fail", "fail", "pass"]
 
 
-def test_the_path_may_be_relative(
+def test_a_relative_path_selects_the_round_of_its_folder(
     chosen: Chosen, place: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = place("training_results_v5.0/a")
@@ -203,14 +207,14 @@ def test_the_path_may_be_relative(
     assert chosen("a") == ("training", "5.0", "folder")
 
 
-# --- what cannot be followed ---
+# --- invalid configs and options ---
 
 
 @pytest.mark.parametrize(
     "text",
     ["round = ", "round = [", "\x00", 'round = "9.9"', 'usage = "inference"', "round = 5.1x"],
 )
-def test_a_config_that_cannot_be_followed_is_a_fault_of_usage(
+def test_an_invalid_config_is_a_usage_error(
     place: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     path = place("a")
@@ -218,7 +222,7 @@ def test_a_config_that_cannot_be_followed_is_a_fault_of_usage(
     assert "podium" in refused(capsys, path)
 
 
-def test_a_config_that_is_no_text_is_a_fault_of_usage(
+def test_a_config_that_is_not_utf_8_is_a_usage_error(
     place: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = place("a")
@@ -226,7 +230,7 @@ def test_a_config_that_is_no_text_is_a_fault_of_usage(
     assert "podium.toml cannot be read" in refused(capsys, path)
 
 
-def test_a_config_far_too_large_is_told_of_and_not_read(
+def test_a_config_larger_than_1_mib_is_a_usage_error(
     place: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = place("a")
@@ -242,9 +246,9 @@ def test_a_round_may_be_a_number_in_a_config(
     assert chosen(place("a")) == ("training", "4.1", "config")
 
 
-def test_a_wrong_round_names_those_there_are(
+def test_an_unknown_round_is_reported_with_the_known_rounds(
     place: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = refused(capsys, place("a"), "--round", "7.7", "--usage", "hpc")
-    assert "no hpc round '7.7'" in told
-    assert "1.0, 2.0, 3.0" in told
+    reported = refused(capsys, place("a"), "--round", "7.7", "--usage", "hpc")
+    assert "no hpc round '7.7'" in reported
+    assert "1.0, 2.0, 3.0" in reported

@@ -1,4 +1,4 @@
-"""The finding that a key is missing names the line that probably logs it."""
+"""The finding for a missing key names the line that probably logs it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from tests.builders import build
         ("submission_platform", "submission_plattform"),
     ],
 )
-def test_a_missing_key_under_another_name(key: str, written: str, tmp_path: Path) -> None:
+def test_a_missing_key_is_reported_with_the_line_of_the_misspelled_key(
+    key: str, written: str, tmp_path: Path
+) -> None:
     log = build("training", "6.1", "closed", "deepseekv3_671b")
     path = log.write(tmp_path / "result_0.txt")
     path.write_text(path.read_text().replace(f'"key": "{key}"', f'"key": "{written}"'))
     found = check(path, round="6.1").findings
     (missing,) = [each for each in found if each.key == key and each.severity == "error"]
     assert missing.hint == f"line {log.line_of(key)} logs {written}: log it as {key}"
-    # One fact: the misspelt key follows from the missing one
+    # The misspelled key follows from the missing one
     misspelt = [each for each in found if each.id == "log.misspelt-key"]
     assert {each.caused_by for each in misspelt} <= {missing.id}

@@ -1,4 +1,4 @@
-"""A log that gives a benchmark another name is judged as that benchmark's, with one finding."""
+"""A log with another name for a benchmark is judged as that benchmark, with one finding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEANT = {
     "flux.1": "flux1",
     "qwen3.5_397b": "qwen35_397b_grpo",
 }
-"""Names in logs of 6.1, and the benchmarks that they mean."""
+"""Names in logs of 6.1 and the benchmarks that they mean."""
 
 
 def judged(log: LogBuilder, folder: Path, profile: Profile = Profile.POLICY) -> Report:
@@ -35,7 +35,9 @@ def judged(log: LogBuilder, folder: Path, profile: Profile = Profile.POLICY) -> 
 
 
 @pytest.mark.parametrize(("name", "benchmark"), MEANT.items())
-def test_another_name_is_one_finding(name: str, benchmark: str, tmp_path: Path) -> None:
+def test_another_name_of_a_benchmark_is_one_finding(
+    name: str, benchmark: str, tmp_path: Path
+) -> None:
     good = build("training", "6.1", "closed", benchmark)
     report = judged(good.set("submission_benchmark", name), tmp_path)
     leading = [each for each in report.findings if not each.caused_by]
@@ -43,7 +45,7 @@ def test_another_name_is_one_finding(name: str, benchmark: str, tmp_path: Path) 
     assert f"set submission_benchmark to {benchmark};" in leading[0].hint
     assert report.files[0].benchmark == benchmark
     assert report.verdict == report.official_verdict == "rejected"
-    # The official verifier reads the name as it stands
+    # The official verifier reads the name as written
     official = judged(good.set("submission_benchmark", name), tmp_path, Profile.VERIFIER)
     assert official.files[0].benchmark == name
     assert {each.id for each in official.findings} == {
@@ -52,21 +54,23 @@ def test_another_name_is_one_finding(name: str, benchmark: str, tmp_path: Path) 
     }
 
 
-def test_the_rest_is_judged_by_the_rules_of_the_benchmark_that_is_meant(tmp_path: Path) -> None:
+def test_the_log_is_judged_by_the_rules_of_the_intended_benchmark(tmp_path: Path) -> None:
     good = build("training", "6.1", "closed", "dlrmv4").set("submission_benchmark", "hstu")
     report = judged(good.drop("opt_name"), tmp_path)
     assert "closed.dlrmv4.opt_name" in {each.id for each in report.findings}
 
 
 @pytest.mark.parametrize("name", ["llama31_405b", "bert", "x", "", "a" * 5000, "no_such_model", 7])
-def test_a_name_that_means_nothing_here_is_not_guessed(name: object, tmp_path: Path) -> None:
+def test_a_name_that_fits_no_benchmark_of_the_round_is_not_guessed(
+    name: object, tmp_path: Path
+) -> None:
     good = build("training", "6.1", "closed", "llama31_8b")
     report = judged(good.set("submission_benchmark", name), tmp_path)
     (finding,) = [each for each in report.findings if each.key == "submission_benchmark"]
     assert "checked as" not in finding.hint
 
 
-def test_a_benchmark_of_other_rounds_is_named_with_them() -> None:
+def test_the_advice_on_a_benchmark_of_another_round_names_the_round() -> None:
     elsewhere, advice = advice_on("llama31_405b", rounds["training", "6.1"])
     assert "5.1" in elsewhere
     assert "--round" in advice
@@ -79,7 +83,7 @@ def test_an_ambiguous_name_is_not_guessed() -> None:
 
 
 @pytest.mark.parametrize(("usage", "name"), list(rounds))
-def test_other_names_are_no_other_benchmarks_own(usage: str, name: str) -> None:
+def test_no_alias_is_the_name_of_another_benchmark(usage: str, name: str) -> None:
     rules = rounds[usage, name]
     for benchmark in rules.allowed:
         assert intended(benchmark, rules) == benchmark
@@ -87,7 +91,7 @@ def test_other_names_are_no_other_benchmarks_own(usage: str, name: str) -> None:
             assert intended(other, rules) in ("", other, benchmark)
 
 
-def test_a_folder_decides_for_a_name_of_another_round(tmp_path: Path) -> None:
+def test_the_folder_name_overrides_a_benchmark_of_another_round(tmp_path: Path) -> None:
     tree = good(tmp_path / "Org", "training", "6.1", "llama31_8b")
     for path in tree.root.glob("results/*/*/result_*.txt"):
         path.write_text(path.read_text().replace('"llama31_8b"', '"llama31_405b"'))

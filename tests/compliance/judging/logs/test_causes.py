@@ -1,4 +1,4 @@
-"""What is wrong with a whole log is one finding, with the first line and the number of lines."""
+"""An error of a whole log is one finding, with the first line and the number of lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lines() -> list[str]:
 
 
 def judged(path: Path, lines: list[str]) -> tuple[list[FindingEntry], list[FindingEntry]]:
-    """The findings of a log that are their own cause, and those that are not."""
+    """The findings of a log without a cause, and the findings with a cause."""
     path.write_text("\n".join(lines) + "\n")
     findings = check(path, round="5.1").findings
     assert not [each.id for each in findings if each.caused_by and each.hint]
@@ -52,7 +52,7 @@ def docker(lines: list[str]) -> list[str]:
 
 
 def tokens(change: Callable[[str], str]) -> Damage:
-    """With a change of every line that has a record."""
+    """Apply a change to every line that has a record."""
     return lambda lines: [change(line) if ":::MLLOG " in line else line for line in lines]
 
 
@@ -82,7 +82,7 @@ WHOLE: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_fault_of_every_line_is_one_finding(name: str, tmp_path: Path, lines: list[str]) -> None:
+def test_an_error_of_every_line_is_one_finding(name: str, tmp_path: Path, lines: list[str]) -> None:
     damage, rule = WHOLE[name]
     own, caused = judged(tmp_path / "result_0.txt", damage(lines))
     [found] = own
@@ -94,7 +94,7 @@ def test_a_fault_of_every_line_is_one_finding(name: str, tmp_path: Path, lines: 
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_fault_of_one_line_explains_what_it_lacks(
+def test_a_damaged_line_is_the_cause_of_its_missing_key(
     name: str, tmp_path: Path, lines: list[str]
 ) -> None:
     damage, rule = WHOLE[name]
@@ -106,7 +106,7 @@ def test_a_fault_of_one_line_explains_what_it_lacks(
 
 
 @pytest.mark.parametrize("name", ["a progress bar after each record", "no time_ms"])
-def test_values_that_are_legible_are_still_judged(
+def test_values_on_damaged_but_readable_lines_are_still_judged(
     name: str, tmp_path: Path, lines: list[str]
 ) -> None:
     wrong = [
@@ -119,24 +119,24 @@ def test_values_that_are_legible_are_still_judged(
     assert [each.id for each in own] == [rule, "closed.llama31_8b.opt_adamw_beta_2"]
 
 
-def test_records_without_any_token_are_named(tmp_path: Path, lines: list[str]) -> None:
+def test_records_without_any_token_are_reported(tmp_path: Path, lines: list[str]) -> None:
     bare = [line.replace(":::MLLOG ", "") for line in lines]
     [found], _ = judged(tmp_path / "result_0.txt", bare)
     assert (found.id, found.line) == ("log.missing-token", 2)
 
 
-def test_text_after_a_record_is_shown(tmp_path: Path, lines: list[str]) -> None:
+def test_text_after_a_record_is_quoted_in_the_message(tmp_path: Path, lines: list[str]) -> None:
     own, _ = judged(tmp_path / "result_0.txt", [*lines[:9], lines[9] + BAR, *lines[10:]])
     assert own[0].message == f"text follows the record: {BAR[:40]}..."
     assert "truncated" not in own[0].message
 
 
-# --- files that are cut ---
+# --- truncated files ---
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_a_file_that_ends_within_a_record_is_truncated(
+def test_a_file_that_ends_within_a_record_is_reported_as_truncated(
     share: float, end: str, tmp_path: Path, lines: list[str]
 ) -> None:
     place = int(len(lines) * share)
@@ -165,7 +165,7 @@ MARKS = [
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_a_mark_of_a_cut_explains_what_is_missing(
+def test_a_truncation_mark_is_the_cause_of_missing_records(
     mark: str, tmp_path: Path, lines: list[str]
 ) -> None:
     first, last = len(lines) // 2, len(lines) - 6
@@ -175,7 +175,7 @@ def test_a_mark_of_a_cut_explains_what_is_missing(
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_where_nothing_is_missing_the_mark_is_noted(
+def test_a_truncation_mark_in_a_complete_log_is_a_note(
     mark: str, tmp_path: Path, lines: list[str]
 ) -> None:
     own, caused = judged(tmp_path / "result_0.txt", [*lines, mark])
@@ -197,7 +197,9 @@ def test_where_nothing_is_missing_the_mark_is_noted(
         "Truncated incorrect DOUBLE value",
     ],
 )
-def test_noise_is_not_taken_for_a_mark(noise: str, tmp_path: Path, lines: list[str]) -> None:
+def test_ordinary_output_is_not_a_truncation_mark(
+    noise: str, tmp_path: Path, lines: list[str]
+) -> None:
     assert judged(tmp_path / "result_0.txt", [noise, *lines, noise]) == ([], [])
 
 
@@ -205,7 +207,7 @@ def test_noise_is_not_taken_for_a_mark(noise: str, tmp_path: Path, lines: list[s
 
 
 def later(lines: list[str], minutes: float) -> list[str]:
-    """The same lines, logged so much later."""
+    """The same lines, logged this many minutes later."""
     found = []
     for line in lines:
         head, token, body = line.partition(":::MLLOG ")
@@ -251,12 +253,12 @@ def test_all_attempts_are_counted(tmp_path: Path, lines: list[str]) -> None:
     assert "further runs at line" in found.message
 
 
-def test_ranks_that_log_one_run_are_no_attempts(tmp_path: Path, lines: list[str]) -> None:
+def test_records_repeated_by_ranks_are_not_attempts(tmp_path: Path, lines: list[str]) -> None:
     own, _ = judged(tmp_path / "result_0.txt", [line for line in lines for _ in range(2)])
     assert [each.id for each in own] == ["log.repeated-by-ranks"]
 
 
-def test_watching_names_the_second_attempt(tmp_path: Path, lines: list[str]) -> None:
+def test_watch_reports_the_second_attempt(tmp_path: Path, lines: list[str]) -> None:
     path = tmp_path / "result_0.txt"
     path.write_text("\n".join([*lines[: place_of(lines, "run_stop")], *later(lines, 600)]) + "\n")
     done = podium("watch", "--once", path, "--round", "5.1")
@@ -265,7 +267,7 @@ def test_watching_names_the_second_attempt(tmp_path: Path, lines: list[str]) -> 
     assert "from one process only" not in done.stdout
 
 
-# --- seconds ---
+# --- time units ---
 
 
 def in_unit(lines: list[str], factor: float, keys: tuple[str, ...] = ()) -> list[str]:
@@ -302,9 +304,7 @@ def test_times_in_another_unit_are_an_error(
     assert found.line == first
 
 
-def test_a_clock_from_the_start_of_a_machine_is_noted_only(
-    tmp_path: Path, lines: list[str]
-) -> None:
+def test_a_clock_that_starts_at_boot_is_only_a_note(tmp_path: Path, lines: list[str]) -> None:
     log = build("training", "5.1", "closed", "llama31_8b")
     start = log.first("run_start").time_ms
     moved = later(lines, -(start - 3_600_000) / 60_000)
@@ -313,7 +313,7 @@ def test_a_clock_from_the_start_of_a_machine_is_noted_only(
 
 
 @pytest.mark.parametrize("unit", [0.001, 1])
-def test_seconds_of_a_clock_that_does_not_count_from_1970_are_an_error(
+def test_a_clock_that_does_not_start_in_1970_is_an_error_only_in_seconds(
     unit: float, tmp_path: Path, lines: list[str]
 ) -> None:
     first = json.loads(lines[1].partition(":::MLLOG ")[2])["time_ms"]
@@ -329,7 +329,7 @@ def test_seconds_of_a_clock_that_does_not_count_from_1970_are_an_error(
     ("seconds", "unit", "factor"),
     [(60, "minutes", "60000"), (3600, "hours", "3600000"), (86_400, "days", "86400000")],
 )
-def test_units_longer_than_a_second_are_named(
+def test_units_longer_than_a_second_are_reported_with_their_name(
     seconds: int, unit: str, factor: str, tmp_path: Path, lines: list[str]
 ) -> None:
     [found], _ = judged(tmp_path / "result_0.txt", in_unit(lines, 1 / (1000 * seconds)))
@@ -338,7 +338,9 @@ def test_units_longer_than_a_second_are_named(
     assert f"the score would be {factor} times too good" in found.message
 
 
-def test_times_of_windows_are_in_another_unit(tmp_path: Path, lines: list[str]) -> None:
+def test_windows_file_times_are_reported_as_units_of_100_ns(
+    tmp_path: Path, lines: list[str]
+) -> None:
     def since_1601(time: re.Match[str]) -> str:
         return str(int(time[0]) * 10_000 + 116_444_736_000_000_000)
 
@@ -350,7 +352,7 @@ def test_times_of_windows_are_in_another_unit(tmp_path: Path, lines: list[str]) 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", '"nan"'])
 @pytest.mark.parametrize("key", ["run_start", "run_stop", "seed"])
-def test_a_time_that_is_not_finite_is_the_cause(
+def test_a_time_that_is_not_finite_is_an_error(
     value: str, key: str, tmp_path: Path, lines: list[str]
 ) -> None:
     place = place_of(lines, key)
@@ -361,7 +363,7 @@ def test_a_time_that_is_not_finite_is_the_cause(
     assert "must be a finite number of milliseconds" in found.message
 
 
-def test_a_single_time_before_1970_is_noted(tmp_path: Path, lines: list[str]) -> None:
+def test_a_single_time_before_1970_is_reported(tmp_path: Path, lines: list[str]) -> None:
     own, _ = judged(tmp_path / "result_0.txt", in_unit(lines, -1, ("seed",)))
     [found] = [each for each in own if each.id == "run.clock-implausible"]
     assert found.line == place_of(lines, "seed") + 1
@@ -369,7 +371,9 @@ def test_a_single_time_before_1970_is_noted(tmp_path: Path, lines: list[str]) ->
 
 
 @pytest.mark.parametrize("command", ["check", "watch"])
-def test_seconds_fail_whatever_the_command(command: str, tmp_path: Path, lines: list[str]) -> None:
+def test_check_and_watch_fail_on_times_in_seconds(
+    command: str, tmp_path: Path, lines: list[str]
+) -> None:
     path = tmp_path / "result_0.txt"
     path.write_text("\n".join(in_unit(lines, 0.001)) + "\n")
     once = ["--once"] if command == "watch" else []
@@ -380,7 +384,7 @@ def test_seconds_fail_whatever_the_command(command: str, tmp_path: Path, lines: 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("command", ["check", "watch"])
-def test_another_encoding_fails_whatever_the_command(
+def test_check_and_watch_fail_on_another_encoding(
     command: str, encoding: str, tmp_path: Path, lines: list[str]
 ) -> None:
     path = tmp_path / "result_0.txt"
@@ -391,7 +395,7 @@ def test_another_encoding_fails_whatever_the_command(
     assert "the file is encoded in UTF-" in " ".join(done.stdout.split())
 
 
-def test_text_that_is_appended_in_utf_16_is_the_cause(tmp_path: Path, lines: list[str]) -> None:
+def test_lines_appended_in_utf_16_are_an_encoding_error(tmp_path: Path, lines: list[str]) -> None:
     path = tmp_path / "result_0.txt"
     first, rest = ("\n".join(part) + "\n" for part in (lines[:12], lines[12:]))
     path.write_bytes(first.encode() + rest.encode("utf-16-le"))
@@ -400,7 +404,7 @@ def test_text_that_is_appended_in_utf_16_is_the_cause(tmp_path: Path, lines: lis
     assert "UTF-16 from line 13 on" in found.message
 
 
-def test_a_file_of_null_bytes_is_in_no_encoding(tmp_path: Path) -> None:
+def test_a_file_of_null_bytes_has_no_records(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(bytes(4096))
     [found] = [each for each in check(path, round="5.1").findings if not each.caused_by]
@@ -414,7 +418,7 @@ def test_a_file_of_null_bytes_is_in_no_encoding(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value", ["tensor(3.59)", "3.2", None, [3.2], [None], {"loss": 3.2}, "nan", ""]
 )
-def test_a_quality_that_is_not_a_number_is_named(value: object, tmp_path: Path) -> None:
+def test_an_eval_accuracy_that_is_not_a_number_is_reported(value: object, tmp_path: Path) -> None:
     log: LogBuilder = build("training", "5.1", "closed", "llama31_8b").set("eval_accuracy", value)
     path = tmp_path / "result_0.txt"
     path.write_bytes(log.bytes())
@@ -428,7 +432,7 @@ def test_a_quality_that_is_not_a_number_is_named(value: object, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("value", ["0.0004", "tensor(0.0004)"])
-def test_a_learning_rate_in_a_string_is_named(value: str, tmp_path: Path) -> None:
+def test_a_learning_rate_in_a_string_is_a_wrong_type(value: str, tmp_path: Path) -> None:
     log = build("training", "5.0", "closed", "llama2_70b_lora").set("opt_base_learning_rate", value)
     path = tmp_path / "result_0.txt"
     path.write_bytes(log.bytes())
@@ -437,7 +441,7 @@ def test_a_learning_rate_in_a_string_is_named(value: str, tmp_path: Path) -> Non
     assert found.line == log.line_of("opt_base_learning_rate")
 
 
-def test_a_division_that_is_not_known_explains_limits_that_are_not_known(tmp_path: Path) -> None:
+def test_a_null_division_is_the_cause_of_all_other_findings(tmp_path: Path) -> None:
     log = build("training", "5.1", "closed", "llama31_8b").set("submission_division", None)
     path = tmp_path / "result_0.txt"
     path.write_bytes(log.bytes())
@@ -448,7 +452,7 @@ def test_a_division_that_is_not_known_explains_limits_that_are_not_known(tmp_pat
 # --- logs that end too early ---
 
 
-def test_a_log_that_ends_between_two_records_lacks_its_end_alone(
+def test_a_log_that_ends_between_records_is_reported_without_run_stop(
     tmp_path: Path, lines: list[str]
 ) -> None:
     end = place_of(lines, "block_start") + 1
@@ -461,7 +465,7 @@ def test_a_log_that_ends_between_two_records_lacks_its_end_alone(
 
 @pytest.mark.parametrize("mark", ["[... truncated ...]", "[...truncated 1503 lines...]"])
 @pytest.mark.parametrize("at", [0.3, 0.9])
-def test_a_mark_within_a_record_is_the_cause(
+def test_a_truncation_mark_within_a_record_is_reported(
     mark: str, at: float, tmp_path: Path, lines: list[str]
 ) -> None:
     index = place_of(lines, "run_start")
@@ -477,7 +481,9 @@ def test_records_without_metadata_are_one_finding(tmp_path: Path, lines: list[st
     assert [each.id for each in own] == ["log.missing-field"]
 
 
-def test_an_attempt_that_only_declared_what_it_is_counts(tmp_path: Path, lines: list[str]) -> None:
+def test_an_attempt_that_ends_after_init_start_is_reported(
+    tmp_path: Path, lines: list[str]
+) -> None:
     clear = place_of(lines, "cache_clear")
     # Caches are cleared before initialization begins
     lines = [lines[clear], *lines[:clear], *lines[clear + 1 :]]

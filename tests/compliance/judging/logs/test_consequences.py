@@ -1,4 +1,4 @@
-"""One fault that causes many findings is reported; the others are marked as its consequences."""
+"""An error that causes many findings is reported; the others are marked as consequences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.builders import LogBuilder, build
 
 
 def found(path: Path, data: bytes) -> tuple[list[FindingEntry], list[FindingEntry]]:
-    """The findings of a log that are their own cause, and those that are not."""
+    """The findings of a log without a cause, and the findings with a cause."""
     path.write_bytes(data)
     findings = check(path, round="5.1").findings
     own = [each for each in findings if not each.caused_by]
@@ -47,12 +47,14 @@ def test_an_empty_log_has_one_error(tmp_path: Path) -> None:
         ("utf-32", "UTF-32 (little-endian)"),
     ],
 )
-def test_another_encoding_is_named(encoding: str, named: str, tmp_path: Path, good: bytes) -> None:
+def test_another_encoding_is_reported_with_its_name(
+    encoding: str, named: str, tmp_path: Path, good: bytes
+) -> None:
     own, _ = found(tmp_path / "result_0.txt", good.decode().encode(encoding))
     assert [(each.id, named in each.message) for each in own] == [("log.encoding", True)]
 
 
-def test_a_log_of_several_ranks_has_one_error(tmp_path: Path, good: bytes) -> None:
+def test_a_log_repeated_by_ranks_has_one_error(tmp_path: Path, good: bytes) -> None:
     lines = good.splitlines(keepends=True)
     own, caused = found(tmp_path / "result_0.txt", b"".join(line * 8 for line in lines))
     assert [each.id for each in own] == ["log.repeated-by-ranks"]
@@ -61,14 +63,16 @@ def test_a_log_of_several_ranks_has_one_error(tmp_path: Path, good: bytes) -> No
     assert {each.caused_by for each in caused} == {"log.repeated-by-ranks"}
 
 
-def test_ranks_that_disagree_are_no_repeats(tmp_path: Path, log: LogBuilder) -> None:
+def test_ranks_that_disagree_are_not_reported_as_repeats(tmp_path: Path, log: LogBuilder) -> None:
     both = log.bytes() + log.set("seed", 77).bytes()
     own, _ = found(tmp_path / "result_0.txt", both)
     assert own
     assert "log.repeated-by-ranks" not in {each.id for each in own}
 
 
-def test_another_fault_beside_the_repeats_stays_its_own(tmp_path: Path, log: LogBuilder) -> None:
+def test_another_error_in_a_log_repeated_by_ranks_is_reported(
+    tmp_path: Path, log: LogBuilder
+) -> None:
     lines = log.set("opt_adamw_beta_2", 0.5).bytes().splitlines(keepends=True)
     own, _ = found(tmp_path / "result_0.txt", b"".join(line * 2 for line in lines))
     assert {each.id for each in own} == {
@@ -77,5 +81,5 @@ def test_another_fault_beside_the_repeats_stays_its_own(tmp_path: Path, log: Log
     }
 
 
-def test_a_good_log_has_no_cause_and_no_consequence(tmp_path: Path, good: bytes) -> None:
+def test_a_good_log_has_no_findings(tmp_path: Path, good: bytes) -> None:
     assert found(tmp_path / "result_0.txt", good) == ([], [])

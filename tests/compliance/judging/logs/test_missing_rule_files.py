@@ -1,4 +1,4 @@
-"""Logs of benchmarks that a round has, and its official verifier has no rule file for."""
+"""Logs of benchmarks that a round has but for which its official verifier has no rule file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITHOUT_FILE = [("3.0", "open", "gpt3"), ("3.1", "open", "gpt3"), ("0.6", "close
 
 def log_of(round_name: str, division: str, benchmark: str) -> LogBuilder:
     if benchmark == "ncf":
-        # No rules say what it logs: what every log of the round has to hold
+        # The round has no rules for NCF: the records that every log of the round needs are enough
         return build("training", "0.6", "closed", "ssd").set("submission_benchmark", "ncf")
     return build("training", round_name, division, benchmark)
 
@@ -29,7 +29,7 @@ def errors(log: LogBuilder, profile: Profile) -> list[Finding]:
     return [one for one in log.judge(profile).findings if one.severity == "error"]
 
 
-def test_these_are_all_there_are() -> None:
+def test_the_list_of_benchmarks_without_a_rule_file_is_complete() -> None:
     rounds = (one for usage in USAGES for one in rounds_of(usage).values() if one.verified)
     found = {
         (one.name, division, benchmark)
@@ -42,19 +42,19 @@ def test_these_are_all_there_are() -> None:
 
 
 @pytest.mark.parametrize("case", WITHOUT_FILE)
-def test_the_policy_takes_them(case: tuple[str, str, str]) -> None:
+def test_the_policy_accepts_benchmarks_without_a_rule_file(case: tuple[str, str, str]) -> None:
     log = log_of(*case)
     assert errors(log, Profile.POLICY) == []
     (crash,) = [one for one in log.judge(Profile.POLICY).findings if one.id == CRASH]
-    # Nothing is uploaded to these rounds any more
+    # These rounds accept no further submissions
     assert (crash.severity, crash.stated_by) == ("note", "verifier")
     assert CRASH in [one.id for one in errors(log, Profile.VERIFIER)]
 
 
-def test_what_else_is_wrong_with_them_is_an_error(tmp_path: Path) -> None:
+def test_other_errors_in_a_log_without_a_rule_file_are_reported(tmp_path: Path) -> None:
     log = log_of("3.0", "open", "gpt3")
     assert [one.id for one in errors(log.drop("run_stop"), Profile.POLICY)] == ["common.run_stop"]
-    # What crashes the verifier before it looks for rules is a fault of the log
+    # A crash of the verifier before it looks for rules is an error of the log
     broken = parse_log(log.bytes() + b":::MLLOG [42]\n")
     path = tmp_path / "training_results_v3.0" / "result_0.txt"
     path.parent.mkdir()
@@ -67,7 +67,7 @@ def test_what_else_is_wrong_with_them_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("round_name", "division", "benchmark"),
     [
-        # Listed by the official verifier of 4.0, and no benchmark of that round
+        # The official verifier of 4.0 lists it, but it is not a benchmark of that round
         ("4.0", "closed", "maskrcnn"),
         ("4.1", "closed", "unet3d"),
         ("3.0", "open", "gpt4"),
@@ -82,7 +82,7 @@ def test_a_benchmark_that_the_round_does_not_have_is_an_error(
     assert CRASH in [one.id for one in errors(log, Profile.POLICY)]
 
 
-def test_an_open_submission_of_gpt3_is_accepted_in_3_0(tmp_path: Path) -> None:
+def test_the_policy_accepts_an_open_submission_of_gpt3_in_3_0(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "3.0", "gpt3", "open")
     report = tree.check()
     assert (report.verdict, [one.verdict for one in report.results]) == ("accepted", ["accepted"])

@@ -1,4 +1,4 @@
-"""Numbers in findings: two values that differ are printed so that the difference is seen."""
+"""Numbers in findings: different values are printed so that the difference is visible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def found(folder: Path, key: str, value: Any, round_: str, benchmark: str) -> li
     return [each for each in report.findings if each.key == key]
 
 
-def test_a_rounded_product_is_told_from_the_computed_one(tmp_path: Path) -> None:
+def test_a_rounded_product_is_distinguished_from_the_computed_value(tmp_path: Path) -> None:
     log = build("training", "5.1", "closed", "llama31_405b").set("global_batch_size", 1008)
     log = log.set("opt_base_learning_rate", 7e-05)
     report = check(log.write(tmp_path / "result_0.txt"), round="5.1")
@@ -29,13 +29,13 @@ def test_a_rounded_product_is_told_from_the_computed_one(tmp_path: Path) -> None
     assert "is 7e-05;" in finding.message
     assert "without tolerance" in finding.hint
     assert finding.official
-    # What the message asks for is what the official verifier takes
+    # The official verifier accepts the value that the message asks for
     log.set("opt_base_learning_rate", 7.000000000000001e-05).write(tmp_path / "result_0.txt")
     again = check(tmp_path / "result_0.txt", round="5.1")
     assert not [each for each in again.findings if each.key == "opt_base_learning_rate"]
 
 
-def test_a_logged_float_keeps_its_point(tmp_path: Path) -> None:
+def test_a_logged_float_is_printed_with_its_decimal_point(tmp_path: Path) -> None:
     messages = [
         each.message for each in found(tmp_path, "lora_rank", 7.0, "5.1", "llama2_70b_lora")
     ]
@@ -55,7 +55,9 @@ def test_a_logged_float_keeps_its_point(tmp_path: Path) -> None:
         (float("inf"), "inf", "inf"),
     ],
 )
-def test_whole_floats(value: Any, logged: str, computed: str) -> None:
+def test_whole_floats_are_formatted_as_logged_or_as_computed(
+    value: Any, logged: str, computed: str
+) -> None:
     assert (show_logged(value), show(value)) == (logged, computed)
 
 
@@ -68,5 +70,7 @@ def test_whole_floats(value: Any, logged: str, computed: str) -> None:
         ((7e-05, 7.000000000000001e-05), ["7e-05", "7.000000000000001e-05"]),
     ],
 )
-def test_as_many_digits_as_tell_numbers_apart(numbers: tuple[float, ...], texts: list[str]) -> None:
+def test_numbers_are_printed_with_enough_digits_to_differ(
+    numbers: tuple[float, ...], texts: list[str]
+) -> None:
     assert distinct(*numbers) == texts

@@ -1,4 +1,4 @@
-"""The verifier profile against the incumbent itself: verdict and failing keys, log by log."""
+"""The verifier profile compared with the official checker: verdict and failing keys per log."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tests.parity_long import podium_verdict
 from tests.thorough import usually
 
 VERIFIED = [which for which in cases() if which.rules.verified]
-"""The incumbent has no rules for training 0.5 and HPC 0.7."""
+"""The official checker has no rules for training 0.5 and HPC 0.7."""
 
 
 def difference(data: bytes, usage: str, round_: str, path: Path) -> str:
-    """How podium's verdict differs from the incumbent's, or nothing."""
+    """The difference between podium's verdict and the official checker's, or an empty string."""
     path.write_bytes(data)
     oracle = judge(path, usage, round_)
     passes, keys = podium_verdict(data, path.name, usage, round_)
-    if oracle.ok is None:  # a traceback: podium fails the log, with whatever keys
+    if oracle.ok is None:  # a traceback: podium fails the log, with any keys
         return "podium passes what the incumbent cannot judge" if passes else ""
     if (passes, keys) == (oracle.ok, oracle.keys):
         return ""
@@ -44,7 +44,7 @@ def difference(data: bytes, usage: str, round_: str, path: Path) -> str:
 # --- published logs ---
 
 
-def test_verdict_and_keys_are_the_incumbents_on_every_published_log(corpus: Path) -> None:
+def test_published_logs_get_the_verdict_and_keys_of_the_official_checker(corpus: Path) -> None:
     verdicts: dict[str, dict[str, Any]] = json.loads((corpus / "verdicts.json").read_text())
     wrong = []
     for name, verdict in verdicts.items():
@@ -63,10 +63,10 @@ def test_verdict_and_keys_are_the_incumbents_on_every_published_log(corpus: Path
     assert len(verdicts) > 1000
 
 
-# --- made logs ---
+# --- generated logs ---
 
 
-def test_every_good_log_passes_the_incumbent(tmp_path: Path) -> None:
+def test_every_good_log_gets_the_verdict_of_the_official_checker(tmp_path: Path) -> None:
     wrong = []
     for which in VERIFIED:
         found = difference(build_log(which).bytes(), which.usage, which.round, tmp_path / "log.txt")
@@ -75,7 +75,7 @@ def test_every_good_log_passes_the_incumbent(tmp_path: Path) -> None:
 
 
 def damaged(count: int, seed: int) -> Iterator[tuple[LogKind, str, bytes]]:
-    """Made logs, each damaged in one way: rounds evenly, the telling kinds more often."""
+    """Generated logs with one damage each: rounds evenly, revealing kinds more often."""
     rng = random.Random(seed)
     rounds = sorted({which[:2] for which in VERIFIED})
     for _ in range(count):
@@ -87,7 +87,7 @@ def damaged(count: int, seed: int) -> Iterator[tuple[LogKind, str, bytes]]:
         yield which, kind, done
 
 
-def test_verdict_and_keys_are_the_incumbents_on_damaged_logs(tmp_path: Path) -> None:
+def test_damaged_logs_get_the_verdict_and_keys_of_the_official_checker(tmp_path: Path) -> None:
     wrong = []
     for which, kind, data in damaged(400, seed=20):
         found = difference(data, which.usage, which.round, tmp_path / "log.txt")
@@ -95,19 +95,19 @@ def test_verdict_and_keys_are_the_incumbents_on_damaged_logs(tmp_path: Path) -> 
     assert wrong == []
 
 
-def test_verdict_and_keys_are_the_incumbents_on_damaged_published_logs(corpus: Path) -> None:
+def test_damaged_published_logs_get_the_verdict_of_the_official_checker(corpus: Path) -> None:
     cases = [parity_long.compare((recipe, None)) for recipe in parity_long.recipes(100, 77, None)]
     assert [case.recipe for case in cases if case.differs] == []
 
 
 def one_of_each_round() -> list[LogKind]:
-    """The last kind of log of each round, and every one of 0.6, whose rules follow all lines."""
+    """The last kind of log of each round, and all kinds of 0.6, whose rules depend on all lines."""
     last = {which[:2]: which for which in VERIFIED}
     return [w for w in VERIFIED if w.round == "0.6" or w == last[w[:2]]]
 
 
 @pytest.mark.parametrize("which", one_of_each_round(), ids=str)
-def test_a_log_that_lacks_any_one_key_is_judged_as_by_the_incumbent(
+def test_a_log_without_one_key_gets_the_verdict_of_the_official_checker(
     tmp_path: Path, which: LogKind
 ) -> None:
     log = build_log(which)
@@ -119,7 +119,7 @@ def test_a_log_that_lacks_any_one_key_is_judged_as_by_the_incumbent(
 
 
 def foreign(count: int, seed: int) -> Iterator[tuple[LogBuilder, tuple[str, str]]]:
-    """Logs of one round, and another round to judge them by."""
+    """Logs of one round, each with another round by which to judge it."""
     rng = random.Random(seed)
     rounds = sorted({which[:2] for which in VERIFIED})
     for _ in range(count):
@@ -127,7 +127,7 @@ def foreign(count: int, seed: int) -> Iterator[tuple[LogBuilder, tuple[str, str]
         yield build_log(which), rng.choice([each for each in rounds if each != which[:2]])
 
 
-def test_logs_of_one_round_are_judged_by_another_as_by_the_incumbent(tmp_path: Path) -> None:
+def test_logs_judged_by_another_round_get_the_official_verdict(tmp_path: Path) -> None:
     wrong = []
     for log, (usage, round_) in foreign(150, seed=8):
         found = difference(log.bytes(), usage, round_, tmp_path / "log.txt")
@@ -136,7 +136,7 @@ def test_logs_of_one_round_are_judged_by_another_as_by_the_incumbent(tmp_path: P
 
 
 def awkward(log: LogBuilder) -> Iterator[tuple[str, bytes]]:
-    """A good log in shapes that real files have."""
+    """A good log in irregular forms that real files have."""
     data, line = log.bytes(), log.lines[0].bytes
     yield "crlf", data.replace(b"\n", b"\r\n")
     yield "cr", data.replace(b"\n", b"\r")
@@ -160,18 +160,20 @@ def awkward(log: LogBuilder) -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("shape", [name for name, _ in awkward(build_log(VERIFIED[0]))])
-def test_awkward_files_are_judged_as_by_the_incumbent(tmp_path: Path, shape: str) -> None:
+def test_irregular_files_get_the_verdict_of_the_official_checker(
+    tmp_path: Path, shape: str
+) -> None:
     chosen = {which.round: which for which in VERIFIED if which.round in ("0.6", "2.0", "5.1")}
     for which in chosen.values():
         data = dict(awkward(build_log(which)))[shape]
         assert difference(data, which.usage, which.round, tmp_path / "log.txt") == "", which
 
 
-# --- the long run ---
+# --- long run ---
 
 
 @pytest.mark.long
-def test_verdict_is_the_incumbents_on_thousands_of_damaged_logs(corpus: Path) -> None:
+def test_at_most_one_in_1000_damaged_logs_gets_another_verdict(corpus: Path) -> None:
     count = usually(6_000, 25_000)
     tasks = ((recipe, None) for recipe in parity_long.recipes(count, 1, None))
     wrong = [case for case in parity_long._compared(tasks, 2) if case.wrong_verdict]

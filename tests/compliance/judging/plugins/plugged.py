@@ -1,4 +1,4 @@
-"""Plug-ins made for one test: a distribution's metadata and its module, in a folder."""
+"""Plug-ins for one test: the metadata of a distribution and its module, in a folder."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def odd_seed(run, _):
 
 RULES = (odd_seed,)
 """
-"""A plug-in's module that does nothing wrong."""
+"""A plug-in module without errors."""
 
 
 def with_body(body: str) -> str:
-    """A module whose one check has this body."""
+    """Return a module with one check that has this body."""
     _, _, rest = RULE.partition("    for index in")
     head = RULE[: -len(rest) - len("    for index in")]
     return (
@@ -52,7 +52,7 @@ def plug_in(
     group: str = "podium.rules",
     entry: str = "",
 ) -> Path:
-    """Install a plug-in into a folder, as installers do; the folder."""
+    """Install a plug-in into a folder, as installers do, and return the folder."""
     module = f"{name.replace('-', '_')}_rules"
     distribution = distribution or f"podium-{name}"
     home = folder / f"{distribution.replace('-', '_')}-1.2.dist-info"

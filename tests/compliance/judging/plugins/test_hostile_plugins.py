@@ -1,4 +1,4 @@
-"""Whatever a plug-in does, podium's own verdict stays, and the plug-in is named once."""
+"""No plug-in changes podium's own verdict, and a failing plug-in is reported once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.compliance.judging.plugins.plugged import RULE, plug_in, with_body
 LIMIT_S = 30
 SECONDS = "PODIUM_PLUGIN_SECONDS"
 SOON = "1"
-"""What plug-ins may take that would take for ever; to start one may take half of it."""
+"""The time limit for plug-ins that would run forever; half of it applies to their start."""
 
 pytestmark = pytest.mark.usefixtures("never_hangs")
 
@@ -34,7 +34,7 @@ IMPORTS = {
     "prints": (f"{RULE}\nprint('hello')", "prints to standard output: 'hello'"),
     "prints past Python": (f"{RULE}\nimport os; os.write(1, b'raw')", "prints to standard output"),
     "counts for ever": ("while True: pass", "takes more than 1 seconds during its import"),
-    "raises what cannot be told": (
+    "raises what cannot be printed": (
         "class E(Exception):\n def __str__(self): raise RuntimeError\nraise E",
         "fails: E: an exception without a text",
     ),
@@ -126,7 +126,7 @@ QUIET = {
         yield from ()
     """,
 }
-"""What is no fault that can be seen: it stays in the plug-in's process."""
+"""Actions that are not detected as errors: they stay in the plug-in's process."""
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def judged(log: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     done = podium(*options, "check", log, "--round", "5.1", "--format", "json", "--strict")
     found = json.loads(done.stdout)
-    # The folder of the test
+    # The base folder differs between tests
     del found["base"]
     return done.exit_code, found, done.stderr
 
@@ -163,7 +163,7 @@ OWN: dict[bytes, tuple[int, dict[str, Any], str]] = {}
 
 
 def own_verdict(log: Path) -> tuple[int, dict[str, Any]]:
-    """Exit status and report without plug-ins; made once for all tests that judge the same log."""
+    """Exit status and report without plug-ins, computed once for each log."""
     data = log.read_bytes()
     if data not in OWN:
         OWN[data] = judged(log, "--no-plugins")
@@ -187,21 +187,25 @@ def assert_named_and_harmless(log: Path, why: str) -> None:
 
 
 @pytest.mark.parametrize("what", IMPORTS)
-def test_a_plugin_that_fails_as_it_is_imported(what: str, log: Path, site: Path) -> None:
+def test_a_plugin_that_fails_on_import_is_reported_and_skipped(
+    what: str, log: Path, site: Path
+) -> None:
     code, why = IMPORTS[what]
     plug_in(site, code)
     assert_named_and_harmless(log, why)
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_a_plugin_that_fails_as_it_judges(what: str, bad_log: Path, site: Path) -> None:
+def test_a_plugin_that_fails_on_a_log_is_reported_and_skipped(
+    what: str, bad_log: Path, site: Path
+) -> None:
     body, why = BODIES[what]
     plug_in(site, with_body(body))
     assert_named_and_harmless(bad_log, why)
 
 
 @pytest.mark.parametrize("what", QUIET)
-def test_what_a_plugin_does_stays_in_its_process(what: str, log: Path, site: Path) -> None:
+def test_side_effects_of_a_plugin_stay_in_its_process(what: str, log: Path, site: Path) -> None:
     own_status, own = own_verdict(log)
     plug_in(site, with_body(QUIET[what]))
     status, found, said = judged(log)
@@ -221,21 +225,21 @@ def test_what_a_plugin_does_stays_in_its_process(what: str, log: Path, site: Pat
         ({"entry": "acme_rules:odd_seed.find"}, "has function"),
     ],
 )
-def test_an_entry_point_that_names_no_rules(given: dict[str, str], why: str, site: Path) -> None:
+def test_an_invalid_entry_point_is_reported(given: dict[str, str], why: str, site: Path) -> None:
     plug_in(site, **given)  # type: ignore[arg-type]
     done = podium("plugins")
     assert done.exit_code == 1
     assert why in " ".join(done.stdout.split())
 
 
-def test_two_plugins_of_one_name_take_no_part(site: Path) -> None:
+def test_two_plugins_with_the_same_name_are_reported(site: Path) -> None:
     plug_in(site)
     plug_in(site, distribution="podium-zebra")
     done = podium("plugins")
     assert "podium-zebra has a plug-in with the same name" in " ".join(done.stdout.split())
 
 
-def test_a_failing_plugin_takes_no_other_with_it(
+def test_a_failing_plugin_does_not_affect_another_plugin(
     site: Path, tmp_path: Path, good: LogBuilder
 ) -> None:
     log = good.set("seed", 41).write(tmp_path / "logs" / "result_0.txt")
@@ -250,10 +254,10 @@ def test_a_failing_plugin_takes_no_other_with_it(
     assert len(said.splitlines()) == 1
 
 
-def test_a_plugin_that_fails_on_one_log_takes_part_in_none(
+def test_a_plugin_that_fails_on_one_log_has_no_findings_in_any_log(
     site: Path, tmp_path: Path, good: LogBuilder
 ) -> None:
-    """A report must not depend on which logs a plug-in got through before it failed."""
+    """A report must not depend on the logs that a plug-in processed before it failed."""
     plug_in(
         site, RULE.replace("    for index", '    assert run.value("seed") != 43\n    for index')
     )
@@ -264,7 +268,9 @@ def test_a_plugin_that_fails_on_one_log_takes_part_in_none(
     assert "on result_43.txt: AssertionError" in said
 
 
-def test_what_a_plugin_has_started_ends_with_it(site: Path, log: Path, tmp_path: Path) -> None:
+def test_a_process_started_by_a_plugin_ends_with_the_plugin(
+    site: Path, log: Path, tmp_path: Path
+) -> None:
     note = tmp_path / "pid"
     body = f"""
         import subprocess
@@ -276,12 +282,14 @@ def test_what_a_plugin_has_started_ends_with_it(site: Path, log: Path, tmp_path:
     plug_in(site, with_body(body))
     assert_named_and_harmless(log, "seconds")
     started = int(note.read_text())
-    # Nobody may have fetched its status yet
+    # The process may still be a zombie
     stat = Path(f"/proc/{started}/stat")
     assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
 
 
-def test_what_a_plugin_has_started_ends_with_podium(site: Path, log: Path, tmp_path: Path) -> None:
+def test_a_process_started_by_a_plugin_ends_when_podium_is_killed(
+    site: Path, log: Path, tmp_path: Path
+) -> None:
     note = tmp_path / "pid"
     body = f"""
         import os, signal, subprocess, time
@@ -295,13 +303,13 @@ def test_what_a_plugin_has_started_ends_with_podium(site: Path, log: Path, tmp_p
     ended = run_apart(log)
     assert ended.returncode == -signal.SIGKILL
     stat = Path(f"/proc/{note.read_text()}/stat")
-    # The test's own limit ends it
+    # The time limit of the test ends this loop
     while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX":
         time.sleep(0.05)
 
 
 def run_apart(log: Path) -> subprocess.CompletedProcess[bytes]:
-    """Check a log in a process that a plug-in can kill."""
+    """Check a log in a separate process that a plug-in can kill."""
     return subprocess.run(
         [sys.executable, "-m", "podium", "check", str(log), "--round", "5.1"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -312,7 +320,7 @@ def run_apart(log: Path) -> subprocess.CompletedProcess[bytes]:
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
 def test_a_plugin_that_kills_podium_leaves_no_verdict(name: str, site: Path, log: Path) -> None:
-    """Nobody takes the status of the command for that of a log that passes."""
+    """The exit status must differ from that of a log that passes."""
     body = f"import os, signal, time\nos.kill(os.getppid(), signal.{name})\ntime.sleep(60)\nyield"
     plug_in(site, with_body(body))
     done = run_apart(log)
@@ -321,8 +329,10 @@ def test_a_plugin_that_kills_podium_leaves_no_verdict(name: str, site: Path, log
 
 
 @pytest.mark.long
-def test_a_plugin_that_drips_is_ended(site: Path, tmp_path: Path, good: LogBuilder) -> None:
-    """Each log within its time, all of them together far beyond it."""
+def test_a_plugin_that_exceeds_the_total_time_limit_is_ended(
+    site: Path, tmp_path: Path, good: LogBuilder
+) -> None:
+    """Each log is within the limit, but all logs together far exceed it."""
     os.environ[SECONDS] = SOON
     plug_in(site, with_body("import time; time.sleep(0.8); yield from ()"))
     for number in range(9):
@@ -332,7 +342,7 @@ def test_a_plugin_that_drips_is_ended(site: Path, tmp_path: Path, good: LogBuild
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "soon", "nan"])
-def test_the_time_of_plugins_is_a_number_above_0(
+def test_an_invalid_plugin_time_limit_is_a_usage_error(
     given: str, site: Path, tmp_path: Path, good: LogBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SECONDS, given)

@@ -1,4 +1,4 @@
-"""Formats, probes and trainers of plug-ins."""
+"""Formats, probes and trainers that plug-ins provide."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def log(tmp_path: Path, good: LogBuilder) -> Path:
 # --- formats ---
 
 
-def test_a_report_is_printed_in_a_plugins_format(site: Path, log: Path, good: LogBuilder) -> None:
+def test_a_report_is_printed_in_the_format_of_a_plugin(
+    site: Path, log: Path, good: LogBuilder
+) -> None:
     plug_in(site, FORMAT, group="podium.formats")
     done = podium("check", log, "--round", "5.1", "--format", "acme.csv")
     line = good.line_of("opt_adamw_beta_2")
@@ -50,11 +52,13 @@ def test_a_report_is_printed_in_a_plugins_format(site: Path, log: Path, good: Lo
     out = log.parent.parent / "report.csv"
     podium("check", log, "--round", "5.1", "--format", "acme.csv", "--output", out)
     assert out.read_text() == done.stdout
-    (told,) = json.loads(podium("plugins", "--format", "json").stdout)["plugins"]
-    assert told["adds"]["formats"] == ["acme.csv"]
+    (reported,) = json.loads(podium("plugins", "--format", "json").stdout)["plugins"]
+    assert reported["adds"]["formats"] == ["acme.csv"]
 
 
-def test_a_format_has_nothing_that_a_terminal_obeys(site: Path, log: Path, tmp_path: Path) -> None:
+def test_control_characters_in_a_plugin_format_are_escaped(
+    site: Path, log: Path, tmp_path: Path
+) -> None:
     text = "a\tb\r\né\xa0\u200d\n\x1b[31m\x07\x9b31m\u202e\rc\x00"
     plug_in(site, f"FORMATS = {{'csv': lambda report: {text!r}}}", group="podium.formats")
     words = ("check", log, "--round", "5.1", "--format", "acme.csv")
@@ -79,7 +83,9 @@ def test_a_format_has_nothing_that_a_terminal_obeys(site: Path, log: Path, tmp_p
         ("import os\nFORMATS = {'csv': lambda report: os._exit(0)}", "ended with status 0"),
     ],
 )
-def test_a_failing_format_loses_no_verdict(code: str, why: str, site: Path, log: Path) -> None:
+def test_a_failing_format_is_replaced_by_the_text_report(
+    code: str, why: str, site: Path, log: Path
+) -> None:
     plain = podium("--no-plugins", "check", log, "--round", "5.1")
     plug_in(site, code, group="podium.formats")
     out = log.parent.parent / "report.csv"
@@ -102,9 +108,7 @@ def test_a_failing_format_loses_no_verdict(code: str, why: str, site: Path, log:
         ("acme.", "is not one of text, json"),
     ],
 )
-def test_an_unknown_format_is_refused_before_anything_is_judged(
-    form: str, said: str, log: Path
-) -> None:
+def test_an_unknown_format_is_a_usage_error(form: str, said: str, log: Path) -> None:
     done = podium("check", log, "--format", form)
     assert (done.exit_code, done.stdout) == (2, "")
     assert said in " ".join(done.stderr.split())
@@ -124,7 +128,7 @@ PROBES = {"cluster": cluster}
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that podium's own probe finds nothing of: asking a real one takes seconds."""
+    """A machine on which podium's own probe finds nothing; a real probe takes seconds."""
     monkeypatch.setattr(session, "probe_node", lambda _: Probe())
 
 
@@ -135,7 +139,7 @@ def described(tmp_path: Path) -> tuple[dict[str, str], str]:
 
 
 @pytest.mark.usefixtures("machine")
-def test_a_probe_fills_what_it_knows(
+def test_the_probe_of_a_plugin_fills_the_fields_that_it_knows(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     probe = PROBE.replace("interconnect", "host_networking")
@@ -159,7 +163,9 @@ def test_a_probe_fills_what_it_knows(
         ("PROBES = {'a': lambda: {'frame': 'x'}}", "acme: unknown field frame"),
     ],
 )
-def test_a_failing_probe_leaves_a_note(code: str, why: str, site: Path, tmp_path: Path) -> None:
+def test_the_failing_probe_of_a_plugin_is_reported(
+    code: str, why: str, site: Path, tmp_path: Path
+) -> None:
     plug_in(site, code, group="podium.probes")
     made, said = described(tmp_path)
     assert made["system_name"] == "ex"
@@ -169,7 +175,7 @@ def test_a_failing_probe_leaves_a_note(code: str, why: str, site: Path, tmp_path
 # --- trainers ---
 
 
-def test_a_trainer_of_a_plugin_runs(
+def test_the_trainer_of_a_plugin_is_listed_and_writes_a_dry_log(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue, "ADDED", {})
@@ -189,7 +195,7 @@ def test_a_trainer_of_a_plugin_runs(
     assert log.read_text().startswith(":::MLL")
 
 
-def test_an_unknown_trainer_is_named(site: Path) -> None:
+def test_an_unknown_trainer_is_reported_with_the_available_ones(site: Path) -> None:
     plug_in(site, "TRAINERS = {'mine': 'acme_mine'}", group="podium.trainers")
     done = podium("run", "acme.other", "--dry-log")
     assert (done.exit_code, done.stderr) == (
@@ -198,7 +204,7 @@ def test_an_unknown_trainer_is_named(site: Path) -> None:
     )
 
 
-def test_a_trainer_may_not_have_the_name_of_a_bundled_one(site: Path) -> None:
+def test_a_trainer_with_the_name_of_a_bundled_trainer_is_refused(site: Path) -> None:
     plug_in(site, "TRAINERS = {'resnet': 'acme_mine'}", group="podium.trainers")
     done = podium("run", "acme.resnet", "--dry-log")
     assert done.exit_code == 2

@@ -1,4 +1,4 @@
-"""Plug-ins beside podium's own rules: listed, explained, tried, and judging the same logs."""
+"""Plug-ins next to podium's own rules: listing, explanation, examples and findings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.compliance.command_line import podium
 from tests.compliance.judging.plugins.plugged import RULE, plug_in, with_body
 
 FILLER = b"step 1: loss 2.31\n" * 120_000
-"""Two megabytes that are no log lines: files of that size are judged by several processes."""
+"""Two megabytes of lines without records; several processes judge files of that size."""
 
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on the path, in which nothing is installed yet."""
+    """A folder on the module search path, without any plug-in."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
@@ -34,7 +34,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def log(tmp_path: Path, good: LogBuilder) -> Path:
-    """A log whose seed is odd, and nothing else."""
+    """A log with an odd seed and no other violation."""
     return good.set("seed", 41).write(tmp_path / "logs" / "result_0.txt")
 
 
@@ -45,10 +45,10 @@ def report(*words: Any, status: int = 0) -> dict[str, Any]:
     return found
 
 
-# --- in a verdict ---
+# --- verdicts ---
 
 
-def test_a_plugin_finds_what_its_rule_is_about(site: Path, log: Path, good: LogBuilder) -> None:
+def test_a_plugin_reports_a_violation_of_its_rule(site: Path, log: Path, good: LogBuilder) -> None:
     plug_in(site)
     (found,) = report("check", log, status=1)["findings"]
     assert found == {
@@ -72,7 +72,7 @@ def test_a_plugin_finds_what_its_rule_is_about(site: Path, log: Path, good: LogB
     assert report("check", log)["findings"] == []
 
 
-def test_a_verdict_names_the_plugins_that_took_part(site: Path, log: Path) -> None:
+def test_a_report_names_the_plugins_that_were_used(site: Path, log: Path) -> None:
     plug_in(site)
     made = report("check", log, status=1)
     assert made["plugins"] == [
@@ -92,7 +92,9 @@ def test_a_verdict_names_the_plugins_that_took_part(site: Path, log: Path) -> No
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "junit"])
-def test_a_report_for_people_says_so_too(form: str, site: Path, log: Path) -> None:
+def test_text_markdown_html_and_junit_reports_name_the_plugins(
+    form: str, site: Path, log: Path
+) -> None:
     plug_in(site)
     shown = podium("check", log, "--round", "5.1", "--format", form).stdout
     assert "plug-in acme 1.2 (1 rule, 1 finding)" in html.unescape(shown)
@@ -101,7 +103,7 @@ def test_a_report_for_people_says_so_too(form: str, site: Path, log: Path) -> No
     assert "without plug-in acme 1.2, which failed" in html.unescape(shown)
 
 
-def test_a_report_names_a_judge_of_its_own_for_plugins(site: Path, log: Path) -> None:
+def test_the_junit_report_has_a_separate_verdict_of_plugins(site: Path, log: Path) -> None:
     plug_in(site)
     shown = podium("check", log, "--round", "5.1", "--format", "junit").stdout
     verdicts = dict(re.findall(r'name="verdict of the ([^"]+)" value="(\w+)"', shown))
@@ -112,31 +114,33 @@ def test_a_report_names_a_judge_of_its_own_for_plugins(site: Path, log: Path) ->
     }
 
 
-def test_a_plugin_rejects_as_a_plugin_and_not_as_the_policy(site: Path, log: Path) -> None:
+def test_a_rejection_by_a_plugin_is_not_attributed_to_the_policy(site: Path, log: Path) -> None:
     plug_in(site)
     made = report("check", log, status=1)
     assert (made["verdict"], made["rejected_by"]) == ("rejected", ["plugins"])
     assert (made["official_verdict"], made["files"][0]["verdict"]) == ("accepted", "fail")
 
 
-def test_the_verifier_profile_has_no_plugins(site: Path, log: Path) -> None:
+def test_the_verifier_profile_uses_no_plugins(site: Path, log: Path) -> None:
     plug_in(site)
     made = report("check", log, "--profile", "verifier")
     assert (made["verdict"], made["plugins"], made["findings"]) == ("accepted", [], [])
 
 
-def test_no_plugins_leaves_them_out(site: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_option_and_a_variable_disable_plugins(
+    site: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plug_in(site)
     bare = report("--no-plugins", "check", log)
     assert (bare["verdict"], bare["plugins"]) == ("accepted", [])
-    # It does not outlast its call
+    # The option does not affect the next call
     assert report("check", log, status=1)["verdict"] == "rejected"
     monkeypatch.setenv("PODIUM_NO_PLUGINS", "1")
     assert report("check", log) == bare
     assert "disabled" in podium("plugins").stdout
 
 
-def test_python_callers_have_them_unless_they_say_no(
+def test_the_python_check_uses_plugins_unless_they_are_disabled(
     site: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plug_in(site)
@@ -146,7 +150,9 @@ def test_python_callers_have_them_unless_they_say_no(
     assert check(log, round="5.1").verdict == "accepted"
 
 
-def test_many_processes_find_the_same(site: Path, tmp_path: Path, good: LogBuilder) -> None:
+def test_three_processes_report_the_same_plugin_findings_as_one(
+    site: Path, tmp_path: Path, good: LogBuilder
+) -> None:
     plug_in(site)
     for number in range(5):
         place = good.set("seed", 40 + number).write(tmp_path / "many" / f"result_{number}.txt")
@@ -156,12 +162,12 @@ def test_many_processes_find_the_same(site: Path, tmp_path: Path, good: LogBuild
     assert report("check", tmp_path / "many", "--jobs", "3", status=1) == one
 
 
-def test_a_rule_of_one_division_judges_no_other(site: Path, log: Path) -> None:
+def test_a_rule_of_the_open_division_ignores_a_closed_log(site: Path, log: Path) -> None:
     plug_in(site, RULE.replace("severity=", 'divisions=("open",), severity='))
     assert report("check", log)["findings"] == []
 
 
-def test_what_stands_in_the_working_directory_is_no_plugin(
+def test_a_plugin_in_the_working_directory_is_ignored(
     tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(plug_in(tmp_path / "here"))
@@ -169,10 +175,10 @@ def test_what_stands_in_the_working_directory_is_no_plugin(
     assert report("check", log)["plugins"] == []
 
 
-def test_a_plugins_module_is_not_taken_from_the_working_directory(
+def test_the_module_of_a_plugin_is_not_loaded_from_the_working_directory(
     site: Path, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`python -m podium` puts that first on the path."""
+    """`python -m podium` puts the working directory first on the path."""
     plug_in(site)
     here = tmp_path / "here"
     here.mkdir()
@@ -182,7 +188,7 @@ def test_a_plugins_module_is_not_taken_from_the_working_directory(
     assert report("check", log, status=1)["plugins"][0]["state"] == "loaded"
 
 
-def test_a_link_out_of_a_submission_is_read_by_no_plugin(
+def test_plugins_do_not_read_links_that_leave_the_submission(
     site: Path, tmp_path: Path, good: LogBuilder
 ) -> None:
     from tests.compliance.trees import usual
@@ -199,7 +205,7 @@ def test_a_link_out_of_a_submission_is_read_by_no_plugin(
     assert not any(path.endswith(f"{first.parent.name}/{first.name}") for path in paths)
 
 
-# --- beside podium's rules ---
+# --- other features of podium ---
 
 
 def test_a_plugins_rule_can_be_selected_and_ignored(site: Path, log: Path) -> None:
@@ -210,7 +216,7 @@ def test_a_plugins_rule_can_be_selected_and_ignored(site: Path, log: Path) -> No
     assert "did you mean acme.seed.odd?" in done.stderr
 
 
-def test_a_plugins_rule_is_explained_as_podiums_own(site: Path) -> None:
+def test_rules_explain_shows_the_rule_of_a_plugin(site: Path) -> None:
     plug_in(site)
     done = podium("rules", "explain", "acme.seed.odd")
     for text in ("a seed is even", "a plug-in", "Odd seeds are kept", "Acme handbook"):
@@ -227,7 +233,7 @@ def test_a_plugins_rule_is_listed(form: str, site: Path) -> None:
     assert "acme.seed.odd" in podium("rules", "list", "--all", "--format", form).stdout
 
 
-def test_a_report_for_code_scanning_has_the_rules_text(site: Path, log: Path) -> None:
+def test_the_sarif_report_describes_the_rule_of_a_plugin(site: Path, log: Path) -> None:
     plug_in(site)
     done = podium("check", log, "--round", "5.1", "--format", "sarif")
     tool = json.loads(done.stdout)["runs"][0]["tool"]
@@ -236,7 +242,7 @@ def test_a_report_for_code_scanning_has_the_rules_text(site: Path, log: Path) ->
     assert rule["shortDescription"]["text"] == "A seed is even."
 
 
-def test_plugins_are_listed_with_what_they_add(site: Path) -> None:
+def test_plugins_are_listed_with_the_rules_that_they_add(site: Path) -> None:
     assert podium("plugins").stdout == "no plug-in is installed\n"
     plug_in(site)
     plug_in(site, "raise RuntimeError('no')", name="bad")
@@ -254,7 +260,7 @@ def test_plugins_are_listed_with_what_they_add(site: Path) -> None:
 # --- examples ---
 
 
-def test_a_plugins_examples_are_tried(site: Path) -> None:
+def test_rules_test_runs_the_examples_of_a_plugin(site: Path) -> None:
     plug_in(site)
     done = podium("rules", "test", "acme")
     assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "ok    acme.seed.odd")
@@ -274,7 +280,7 @@ def test_a_plugins_examples_are_tried(site: Path) -> None:
         ('at(0, "seed", 42)', "'a step'", "not a log"),
     ],
 )
-def test_a_rule_that_is_not_what_it_says_fails_its_test(
+def test_a_rule_with_a_wrong_example_or_text_fails_its_test(
     old: str, new: str, problem: str, site: Path
 ) -> None:
     assert old in RULE
@@ -284,7 +290,7 @@ def test_a_rule_that_is_not_what_it_says_fails_its_test(
     assert problem in " ".join(done.stdout.split())
 
 
-def test_an_unknown_plugin_has_no_tests(site: Path) -> None:
+def test_rules_test_refuses_an_unknown_plugin(site: Path) -> None:
     plug_in(site)
     done = podium("rules", "test", "acne")
     assert (done.exit_code, done.stderr) == (2, "podium: no plug-in acne; did you mean acme?\n")
@@ -293,7 +299,7 @@ def test_an_unknown_plugin_has_no_tests(site: Path) -> None:
 # --- names ---
 
 
-def test_no_plugin_may_have_the_name_of_a_family_of_rules() -> None:
+def test_the_prefixes_of_all_rule_ids_are_reserved_names() -> None:
     ids = {
         rule.id
         for usage in USAGES
@@ -304,7 +310,7 @@ def test_no_plugin_may_have_the_name_of_a_family_of_rules() -> None:
     assert {each.partition(".")[0] for each in ids} | ours == TAKEN
 
 
-def test_where_nothing_is_installed_nothing_is_loaded(log: Path) -> None:
+def test_plugin_hosting_is_not_imported_if_no_plugin_is_installed(log: Path) -> None:
     assert report("check", log)["plugins"] == []
     import subprocess
 

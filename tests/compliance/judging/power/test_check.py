@@ -42,7 +42,7 @@ GOOD = began() + readings() + ended()
 
 
 def measured(tmp_path: Path) -> Path:
-    """A result of ten runs, each with one good node log."""
+    """Create a result of ten runs, each with one good node log."""
     folder = tmp_path / "results" / "system" / "bert"
     for index in range(10):
         write(folder, {"node_0.txt": GOOD}, index)
@@ -55,7 +55,7 @@ def result(tmp_path: Path) -> Path:
 
 
 def write(folder: Path, files: dict[str, str], index: int = 3) -> Path:
-    """Put files into one run's folder."""
+    """Write files into the power folder of one run."""
     place = folder / "power" / f"result_{index}"
     place.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -72,7 +72,7 @@ def checked(folder: Path, profile: Profile = POLICY, nodes: int | None = 1) -> P
     return check_power(folder, runs(), nodes, rules, profile, lambda p: str(p.relative_to(folder)))
 
 
-def told(verdict: PowerVerdict) -> list[tuple[str, str, str]]:
+def reported(verdict: PowerVerdict) -> list[tuple[str, str, str]]:
     return [(f.id, f.severity.value, f.path) for f in verdict.findings]
 
 
@@ -93,11 +93,11 @@ def test_good_logs_have_no_findings(result: Path, profile: Profile) -> None:
 
 
 @pytest.mark.parametrize("profile", list(Profile))
-def test_no_power_folder_is_no_fault(tmp_path: Path, profile: Profile) -> None:
+def test_a_missing_power_folder_is_accepted(tmp_path: Path, profile: Profile) -> None:
     assert checked(tmp_path, profile) == PowerVerdict()
 
 
-def test_measured_and_estimated_switches_are_fine(result: Path) -> None:
+def test_measured_and_estimated_switches_are_accepted(result: Path) -> None:
     for index in range(10):
         estimate = line(START, "interconnect_power_est", 100)
         write(result, {"sw_0.txt": GOOD, "sw_1.txt": estimate}, index)
@@ -110,29 +110,29 @@ def test_measured_and_estimated_switches_are_fine(result: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", list(Profile))
-def test_a_run_without_a_folder(result: Path, profile: Profile) -> None:
+def test_a_run_without_a_power_folder_is_an_error(result: Path, profile: Profile) -> None:
     shutil.rmtree(result / "power" / "result_5")
     verdict = checked(result, profile)
-    assert told(verdict) == [("power.no-run-folder", "error", "power/result_5")]
+    assert reported(verdict) == [("power.no-run-folder", "error", "power/result_5")]
     assert verdict.blamed == {"result_5"}
     assert verdict.energies["result_5"] is None
 
 
 @pytest.mark.parametrize("profile", list(Profile))
-def test_numbers_begin_at_0(result: Path, profile: Profile) -> None:
+def test_file_numbers_must_begin_at_0(result: Path, profile: Profile) -> None:
     place = result / "power" / "result_3"
     (place / "node_0.txt").rename(place / "node_1.txt")
     verdict = checked(result, profile)
-    assert told(verdict) == [("power.numbering", "error", "power/result_3")]
+    assert reported(verdict) == [("power.numbering", "error", "power/result_3")]
     assert verdict.blamed == {"result_3"}
 
 
 @pytest.mark.parametrize("profile", list(Profile))
-def test_runs_have_as_many_files_as_each_other(result: Path, profile: Profile) -> None:
+def test_all_runs_must_have_the_same_number_of_files(result: Path, profile: Profile) -> None:
     write(result, {"node_1.txt": GOOD})
     for index in range(10):
         write(result, {"sw_0.txt": GOOD}, index)
-    assert told(checked(result, profile)) == [("power.file-count", "error", "power/result_3")]
+    assert reported(checked(result, profile)) == [("power.file-count", "error", "power/result_3")]
 
 
 def test_a_missing_folder_makes_the_official_verifier_blame_another_run(result: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_missing_folder_makes_the_official_verifier_blame_another_run(result: 
     assert "reports this for result_6" in verdict.findings[1].message
 
 
-def test_the_files_are_as_many_as_the_nodes(result: Path) -> None:
+def test_a_number_of_files_other_than_the_number_of_nodes_is_a_warning(result: Path) -> None:
     for index in range(10):
         write(result, {"sw_0.txt": GOOD}, index)
     assert checked(result, VERIFIER, nodes=2).findings == []
@@ -156,21 +156,21 @@ def test_the_files_are_as_many_as_the_nodes(result: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["plot.png", "total_power.txt", "node_0.log", "node_00.txt", "Node_0"]
 )
-def test_other_files_are_named(result: Path, name: str) -> None:
+def test_other_files_are_reported_with_their_names(result: Path, name: str) -> None:
     write(result, {name: ""})
     found = {finding.id: finding for finding in checked(result).findings}
     assert found["power.stray-file"].path == "power/result_3"
     assert name in found["power.stray-file"].message
 
 
-def test_what_only_the_official_verifier_takes_for_a_log_is_a_warning(result: Path) -> None:
+def test_a_file_that_only_the_official_verifier_counts_is_a_warning(result: Path) -> None:
     write(result, {"nodes_1_to_8.png": ""})
     assert checked(result, VERIFIER).blamed == {"result_3"}
     found = {finding.id: finding.severity.value for finding in checked(result).findings}
     assert found == {"power.verifier-names": "warning", "power.stray-file": "warning"}
 
 
-def test_surplus_folders_are_named(result: Path) -> None:
+def test_surplus_run_folders_are_reported_by_the_policy(result: Path) -> None:
     shutil.copytree(result / "power" / "result_3", result / "power" / "result_10")
     assert checked(result, VERIFIER).findings == []
     finding = only(checked(result))
@@ -179,7 +179,9 @@ def test_surplus_folders_are_named(result: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["node_a.txt", "node.txt", "switch.txt", "node_0.txt.gz"])
-def test_where_the_official_verifier_crashes(result: Path, name: str) -> None:
+def test_a_crash_of_the_official_verifier_on_a_file_name_is_reported(
+    result: Path, name: str
+) -> None:
     write(result, {name: ""})
     verdict = checked(result, VERIFIER)
     assert verdict.crashed
@@ -189,7 +191,7 @@ def test_where_the_official_verifier_crashes(result: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["empty", "file", "broken link"])
-def test_a_power_folder_that_is_none(result: Path, what: str) -> None:
+def test_an_invalid_power_folder_crashes_the_official_verifier(result: Path, what: str) -> None:
     power = result / "power"
     shutil.rmtree(power)
     if what == "empty":
@@ -204,7 +206,7 @@ def test_a_power_folder_that_is_none(result: Path, what: str) -> None:
         assert len(verdict.findings) == 11
 
 
-def test_a_run_folder_that_is_a_file(result: Path) -> None:
+def test_a_run_folder_that_is_a_file_crashes_the_official_verifier(result: Path) -> None:
     shutil.rmtree(result / "power" / "result_3")
     (result / "power" / "result_3").write_text("")
     assert checked(result, VERIFIER).crashed
@@ -224,17 +226,19 @@ def test_links_out_of_the_result_are_not_followed(result: Path, tmp_path: Path) 
     assert only(checked(result)).id == "power.unreadable"
 
 
-def test_rounds_before_the_rules_on_power(result: Path) -> None:
+def test_power_logs_of_a_round_without_power_rules_are_a_note(result: Path) -> None:
     rules = find_round("training", "3.0")
     verdict = check_power(result, runs(), 1, rules, POLICY, str)
     assert [(f.id, f.severity.value) for f in verdict.findings] == [("power.too-early", "note")]
 
 
-# --- interconnect and amounts ---
+# --- interconnect and values ---
 
 
 @pytest.mark.parametrize(("nodes", "fault"), [(1, False), (2, True), (None, True)])
-def test_several_nodes_have_an_interconnect(result: Path, nodes: int | None, fault: bool) -> None:
+def test_a_system_of_several_nodes_needs_interconnect_logs(
+    result: Path, nodes: int | None, fault: bool
+) -> None:
     for index in range(10) if nodes != 1 else ():
         write(result, {"node_1.txt": GOOD}, index)
     found = [f for f in checked(result, nodes=nodes).findings if f.id == "power.no-interconnect"]
@@ -242,7 +246,7 @@ def test_several_nodes_have_an_interconnect(result: Path, nodes: int | None, fau
     assert checked(result, VERIFIER, nodes).findings == []
 
 
-def test_every_run_has_its_interconnect(result: Path) -> None:
+def test_every_run_needs_an_interconnect_log(result: Path) -> None:
     for index in range(10):
         write(result, {"node_1.txt": GOOD}, index)
         if index != 4:
@@ -252,7 +256,7 @@ def test_every_run_has_its_interconnect(result: Path) -> None:
 
 
 @pytest.mark.parametrize(("watts", "fault"), [(0, True), (0.5, False), (100, False)])
-def test_an_interconnect_draws_power(result: Path, watts: float, fault: bool) -> None:
+def test_an_interconnect_power_of_0_is_reported(result: Path, watts: float, fault: bool) -> None:
     estimate = line(START, "interconnect_power_est", watts)
     measured = began() + readings(watts=watts) + ended()
     for index in range(10):
@@ -265,14 +269,14 @@ def test_an_interconnect_draws_power(result: Path, watts: float, fault: bool) ->
     ("watts", "fault"),
     [(0, True), (1, True), (19.9, True), (20, False), (300_000, False), (300_001, True)],
 )
-def test_a_node_draws_what_nodes_draw(result: Path, watts: float, fault: bool) -> None:
+def test_an_implausible_node_power_is_reported(result: Path, watts: float, fault: bool) -> None:
     write(result, {"node_0.txt": began() + readings(watts=watts) + ended()})
     found = [f for f in checked(result).findings if f.id == "power.implausible"]
     assert [finding.path for finding in found] == ["power/result_3/node_0.txt"] * fault
 
 
 @pytest.mark.parametrize(("share", "fault"), [(1, False), (1.01, True), (0, True), (0.01, False)])
-def test_an_efficiency_is_a_share(result: Path, share: float, fault: bool) -> None:
+def test_an_efficiency_outside_0_to_1_is_reported(result: Path, share: float, fault: bool) -> None:
     efficiency = line(START, "conversion_eff", share, measurement_type="DC")
     write(result, {"node_0.txt": efficiency + GOOD})
     assert ("power.efficiency" in [f.id for f in checked(result).findings]) == fault

@@ -1,4 +1,4 @@
-"""What power logs hold: their faults, and the energy they show."""
+"""Power logs: their errors and the energy that they show."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.compliance.judging.power.test_check import (
 __all__ = ["result"]
 
 NOTED = {"stop when it starts"}
-"""Faults of many published logs, from which their energy can be told all the same."""
+"""Errors of many published logs whose energy can still be computed."""
 
 FAULTS: dict[str, tuple[str, str, int | None]] = {
     "no line at all": ("", "power.no-readings", None),
@@ -90,7 +90,7 @@ FAULTS: dict[str, tuple[str, str, int | None]] = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_one_fault_in_one_log(result: Path, case: str) -> None:
+def test_an_error_in_one_log_is_reported_with_its_line(result: Path, case: str) -> None:
     text, rule, place = FAULTS[case]
     write(result, {"node_0.txt": text})
     found = {finding.id: finding for finding in checked(result).findings}
@@ -112,7 +112,7 @@ def test_a_stop_that_repeats_the_start_is_a_note(result: Path) -> None:
 
 
 @pytest.mark.parametrize(("every", "severity"), [(3000, Severity.NOTE), (3001, Severity.WARNING)])
-def test_a_single_reading_may_be_lost(result: Path, every: int, severity: Severity) -> None:
+def test_one_missing_reading_is_only_a_note(result: Path, every: int, severity: Severity) -> None:
     gap = readings(last=START + 40_000) + readings(START + 40_000 + every)
     write(result, {"node_0.txt": began() + gap + ended()})
     [cadence] = [f for f in checked(result).findings if f.id == "power.cadence"]
@@ -146,7 +146,7 @@ def test_readings_out_of_order_are_a_note(result: Path) -> None:
     assert (finding.id, finding.severity, finding.line) == ("power.unordered", "note", 52)
 
 
-def test_many_findings_of_one_rule_and_run_are_one(result: Path) -> None:
+def test_findings_of_one_rule_in_one_run_are_merged(result: Path) -> None:
     slow = began() + readings(every=2000) + ended()
     for index in range(10):
         write(result, {"node_0.txt": GOOD, "node_1.txt": GOOD, "sw_0.txt": GOOD}, index)
@@ -159,7 +159,7 @@ def test_many_findings_of_one_rule_and_run_are_one(result: Path) -> None:
     assert "(and 1 more in 2 files of this run)" in verdict.findings[0].message
 
 
-def test_published_metadata_that_is_a_text_is_read(result: Path) -> None:
+def test_metadata_that_is_a_string_is_accepted(result: Path) -> None:
     write(result, {"node_0.txt": GOOD.replace('"metadata": {}', '"metadata": ""')})
     assert checked(result).findings == []
 
@@ -178,7 +178,7 @@ def test_energy_is_power_times_time_within_the_run(result: Path) -> None:
     assert joules(result, before) == pytest.approx(500 * 100)
 
 
-def test_idle_time_after_the_run_does_not_dilute_it(result: Path) -> None:
+def test_idle_time_after_the_run_does_not_change_the_energy(result: Path) -> None:
     idle = GOOD.replace(ended(), "") + readings(STOP + 2000, STOP + 600_000, watts=10)
     assert joules(result, idle + ended(STOP + 600_000)) == pytest.approx(500 * 100)
     officially = joules(result, idle + ended(STOP + 600_000), VERIFIER)
@@ -193,7 +193,7 @@ def test_intervals_are_clipped_to_the_run(result: Path) -> None:
     assert joules(result, steps) == pytest.approx(100 * 100)
 
 
-def test_the_efficiency_counts_for_alternating_current_only(result: Path) -> None:
+def test_the_policy_applies_the_efficiency_only_to_alternating_current(result: Path) -> None:
     alternating = line(START, "conversion_eff", 0.9, measurement_type="AC")
     assert joules(result, alternating + GOOD) == pytest.approx(0.9 * 500 * 100)
     direct = line(START, "conversion_eff", 0.9, measurement_type="DC")
@@ -202,7 +202,7 @@ def test_the_efficiency_counts_for_alternating_current_only(result: Path) -> Non
 
 
 @pytest.mark.parametrize("text", ["", began() + ended(), line(START, "conversion_eff", 9) + GOOD])
-def test_energy_that_is_not_known_is_none(result: Path, text: str) -> None:
+def test_an_invalid_log_has_no_energy(result: Path, text: str) -> None:
     assert joules(result, text) is None
 
 
@@ -210,20 +210,20 @@ def test_a_log_of_another_day_has_no_energy(result: Path) -> None:
     assert joules(result, began(START - DAY) + readings(START - DAY, STOP - DAY)) is None
 
 
-def test_a_run_without_its_marks_has_no_energy(result: Path) -> None:
+def test_a_run_without_valid_start_and_stop_has_no_energy(result: Path) -> None:
     rules = find_round("training", "5.0")
     for start, stop in ((None, STOP), (START, None), (STOP, START)):
         one = [PoweredRun("result_3", start, stop)]
         assert check_power(result, one, 1, rules, POLICY, str).energies == {"result_3": None}
 
 
-def test_measured_switches_count_by_the_policy_only(result: Path) -> None:
+def test_only_the_policy_counts_measured_switches(result: Path) -> None:
     write(result, {"sw_0.txt": GOOD})
     assert checked(result).energies["result_3"] == pytest.approx(2 * 500 * 100)
     assert checked(result, VERIFIER).energies["result_3"] == joules(result, GOOD, VERIFIER)
 
 
-def test_where_the_official_summary_crashes(result: Path) -> None:
+def test_a_crash_of_the_official_summary_is_a_warning(result: Path) -> None:
     assert joules(result, began() + readings() + ended(START - 1000), VERIFIER) is None
     finding = only(checked(result, VERIFIER))
     assert (finding.id, finding.severity) == ("power.no-summary", "warning")

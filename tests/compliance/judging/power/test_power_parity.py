@@ -1,4 +1,4 @@
-"""Power beside the incumbent: which runs it blames, and the energy it sums."""
+"""Power checks compared with the official checker: the blamed runs and the total energy."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def incumbent_blames(folder: Path) -> frozenset[str] | None:
             return None
 
 
-def test_the_incumbent_blames_the_same_runs(tmp_path: Path) -> None:
+def test_the_official_checker_blames_the_same_runs(tmp_path: Path) -> None:
     chance = random.Random(4)
     rules = find_round("training", "5.0")
     seen = set()
@@ -117,10 +117,10 @@ def incumbent_energy(folder: Path, duration: float) -> float | None:
             return None
 
 
-def test_the_incumbent_sums_the_same_energy(tmp_path: Path) -> None:
+def test_the_official_checker_computes_the_same_energy(tmp_path: Path) -> None:
     chance = random.Random(5)
     rules = find_round("training", "5.0")
-    told = 0
+    reported = 0
     for number in range(400):
         folder = tmp_path / str(number)
         kinds = ["node_0.txt", *chance.choice([(), ("node_1.txt",), ("sw_0.txt",), ("sw_a.txt",)])]
@@ -131,14 +131,14 @@ def test_the_incumbent_sums_the_same_energy(tmp_path: Path) -> None:
         assert (ours is None) == (theirs is None)
         if ours is not None and theirs is not None:
             assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9, nan_ok=True)
-            told += 1
+            reported += 1
         check_power(folder, one, 1, rules, POLICY, str)
-    assert told > 100
+    assert reported > 100
 
 
 @pytest.mark.corpus
-def test_published_power_logs() -> None:
-    """Of 4.0: a reading every two seconds, and a stop that repeats the start's time."""
+def test_published_power_logs_have_the_expected_findings_and_energy() -> None:
+    """Logs of 4.0 have a reading every two seconds, and a stop with the time of the start."""
     found = sorted(CORPUS.glob("*_results_v*/*/results/**/power"))
     assert found
     for power in found:

@@ -1,4 +1,4 @@
-"""A clean tree, spoilt in one way each; and the incumbent's verdict on the same."""
+"""A clean tree with one error at a time, and the verdict of the official checker on it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A tree without fault."""
+    """A tree without errors."""
     root = tmp_path / "sub"
     (root / "systems" / "deep").mkdir(parents=True)
     (root / "systems" / "deep" / "file").write_text("text\n")
@@ -49,7 +49,7 @@ def said(root: Path, profile: Profile = Profile.POLICY) -> list[tuple[str, str, 
     return [(f.id.removeprefix("repo."), f.path, f.severity) for f in found(root, profile)]
 
 
-def test_a_clean_tree(tree: Path) -> None:
+def test_a_clean_tree_has_no_findings(tree: Path) -> None:
     assert said(tree) == said(tree, Profile.VERIFIER) == []
 
 
@@ -75,20 +75,20 @@ def test_a_clean_tree(tree: Path) -> None:
         (unicodedata.normalize("NFD", "é"), "not-nfc", WARNING),
     ],
 )
-def test_a_bad_name(tree: Path, name: str, rule: str, severity: Severity) -> None:
+def test_a_bad_file_name_is_reported(tree: Path, name: str, rule: str, severity: Severity) -> None:
     (tree / "systems" / name).write_text("")
     assert said(tree) == [(rule, f"systems/{name}", severity)]
     rejected = rule in ("space-in-name", "leading-dot")
     assert [s for _, _, s in said(tree, Profile.VERIFIER)] == [ERROR] * rejected
 
 
-def test_names_that_are_fine(tree: Path) -> None:
+def test_valid_file_names_are_accepted(tree: Path) -> None:
     for name in ("é", "日本", "console", "a-b_c.d", "x" * 100, "nulls.txt", "aux_data"):
         (tree / name).write_text("")
     assert said(tree) == []
 
 
-def test_a_name_that_is_no_text_can_be_reported(tree: Path) -> None:
+def test_a_name_that_is_not_utf_8_is_reported_in_escaped_form(tree: Path) -> None:
     with open(os.fsencode(tree) + b"/x\xffy", "w"):
         pass
     (finding,) = found(tree)
@@ -96,7 +96,7 @@ def test_a_name_that_is_no_text_can_be_reported(tree: Path) -> None:
     finding.path.encode()
 
 
-def test_long_names_and_paths(tree: Path) -> None:
+def test_long_names_and_long_paths_are_reported(tree: Path) -> None:
     assert [rule.id for rule in violated_rules("x" * 256, "x" * 150)] == ["repo.long-name"]
     assert [rule.id for rule in violated_rules("é" * 128, "é" * 128)] == ["repo.long-name"]
     folder = tree / ("a" * 100) / ("b" * 100)
@@ -104,25 +104,25 @@ def test_long_names_and_paths(tree: Path) -> None:
     assert said(tree) == [("long-path", f"{'a' * 100}/{'b' * 100}", NOTE)]
 
 
-def test_case_collisions(tree: Path) -> None:
+def test_names_that_differ_only_in_case_are_reported(tree: Path) -> None:
     (tree / "readme.MD").write_text("")
     assert said(tree) == [("case-collision", "readme.MD", WARNING)]
     pairs = [("1", "Straße"), ("2", "STRASSE"), ("3", "é"), ("4", "e\u0301")]
     assert [path for path, _ in collisions(pairs)] == ["2", "4"]
 
 
-def test_folders_are_named_too(tree: Path) -> None:
+def test_bad_folder_names_are_reported(tree: Path) -> None:
     (tree / "a b" / "c d").mkdir(parents=True)
     assert said(tree) == [("space-in-name", "a b", WARNING), ("space-in-name", "a b/c d", WARNING)]
 
 
-def test_the_root_s_own_name(tree: Path) -> None:
+def test_a_bad_name_of_the_root_is_reported(tree: Path) -> None:
     root = tree.rename(tree.parent / "my sub")
     assert said(root) == [("space-in-name", ".", WARNING)]
     assert said(root, Profile.VERIFIER) == [("space-in-name", ".", ERROR)]
 
 
-def test_a_clone_s_own_folder(tree: Path) -> None:
+def test_a_git_folder_is_reported_but_not_searched(tree: Path) -> None:
     (tree / ".git" / "a b").mkdir(parents=True)
     assert said(tree) == [("leading-dot", ".git", WARNING)]
     assert said(tree, Profile.VERIFIER) == [("leading-dot", ".git", ERROR)]
@@ -131,7 +131,7 @@ def test_a_clone_s_own_folder(tree: Path) -> None:
 # --- sizes and kinds ------------------------------------------------------------------------------
 
 
-def test_sizes(tree: Path) -> None:
+def test_files_over_the_size_limit_are_reported(tree: Path) -> None:
     for name, size in (("fits", LARGE), ("large", LARGE + 1), ("refused", (100 << 20) + 1)):
         with (tree / name).open("wb") as stream:
             stream.truncate(size)
@@ -141,20 +141,20 @@ def test_sizes(tree: Path) -> None:
     assert said(tree, Profile.VERIFIER) == [("large-file", n, ERROR) for n in ("large", "refused")]
 
 
-def test_a_pointer_to_a_large_file(tree: Path) -> None:
+def test_a_git_lfs_pointer_is_a_warning(tree: Path) -> None:
     text = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
     (tree / "data.bin").write_text(text)
     assert said(tree) == [("lfs-pointer", "data.bin", WARNING)]
     assert said(tree, Profile.VERIFIER) == []
 
 
-def test_special_files(tree: Path) -> None:
+def test_a_special_file_is_a_warning(tree: Path) -> None:
     os.mkfifo(tree / "pipe")
     assert said(tree) == [("special-file", "pipe", WARNING)]
     assert said(tree, Profile.VERIFIER) == []
 
 
-def test_an_unreadable_folder(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_is_an_error(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scandir = os.scandir
 
     def refuse(path: str) -> object:
@@ -167,7 +167,7 @@ def test_an_unreadable_folder(tree: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert said(tree, Profile.VERIFIER) == []
 
 
-def test_no_tree(tree: Path) -> None:
+def test_a_root_that_is_not_a_folder_is_an_error(tree: Path) -> None:
     assert said(tree / "absent") == [("unreadable", ".", ERROR)]
     assert said(tree / "README.md") == [("unreadable", ".", ERROR)]
 
@@ -185,10 +185,10 @@ def test_no_tree(tree: Path) -> None:
         ("/etc/hostname", "absolute-link", WARNING),
         ("../../../outside", "escaping-link", WARNING),
         ("../../..", "escaping-link", WARNING),
-        ("README.md", "broken-link", WARNING),  # it is in the root, not beside the link
+        ("README.md", "broken-link", WARNING),  # it is in the root, not next to the link
     ],
 )
-def test_a_link(tree: Path, target: str, rule: str, severity: Severity) -> None:
+def test_a_bad_link_is_reported(tree: Path, target: str, rule: str, severity: Severity) -> None:
     (tree.parent / "outside").write_text("AKIA" + "ABCDEFGHIJKLMNOP")
     if target == "/etc/hostname":
         target = str(tree.parent / "outside")
@@ -196,7 +196,7 @@ def test_a_link(tree: Path, target: str, rule: str, severity: Severity) -> None:
     assert said(tree) == [(rule, "systems/deep/link", severity)]
 
 
-def test_links_to_folders_are_not_entered(tree: Path) -> None:
+def test_links_to_folders_are_not_followed(tree: Path) -> None:
     (tree / "loop").symlink_to(".")
     (tree / "other").symlink_to("systems")
     (tree / "a b").symlink_to("systems")
@@ -204,13 +204,13 @@ def test_links_to_folders_are_not_entered(tree: Path) -> None:
     assert said(tree, Profile.VERIFIER) == []
 
 
-def test_a_circle_of_links(tree: Path) -> None:
+def test_circular_links_are_reported(tree: Path) -> None:
     (tree / "l1").symlink_to("l2")
     (tree / "l2").symlink_to("l1")
     assert ["circular" in f.message for f in found(tree)] == [True, True]
 
 
-def test_the_verifier_takes_links_from_where_it_is_started(
+def test_the_verifier_resolves_links_from_the_working_directory(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tree / "systems" / "deep" / "link").symlink_to("file")
@@ -248,7 +248,7 @@ SECRETS = {
 }
 
 
-def test_a_secret_whose_mark_begins_inside_another_mark_is_found(tree: Path) -> None:
+def test_a_secret_whose_prefix_overlaps_another_prefix_is_found(tree: Path) -> None:
     (tree / "run.sh").write_text("AW" + SECRETS["SendGrid API Key"] + "\n")
     (finding,) = found(tree)
     assert "SendGrid" in finding.message
@@ -256,11 +256,11 @@ def test_a_secret_whose_mark_begins_inside_another_mark_is_found(tree: Path) -> 
 
 @pytest.mark.parametrize("kind", SECRETS)
 @pytest.mark.parametrize("name", ["run.sh", "result_0.txt"])
-def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> None:
+def test_a_secret_is_found_and_not_printed(tree: Path, kind: str, name: str) -> None:
     (tree / name).write_text(f"first\n:::MLLOG {{}}\n{SECRETS[kind]}\n")
     (finding,) = found(tree)
     assert (finding.id, finding.path, finding.line) == ("repo.secret", name, 3)
-    # No text of the committee speaks of secrets: podium warns
+    # The policy does not mention secrets, so podium only warns
     assert finding.severity is WARNING
     assert kind in finding.message
     secret = SECRETS[kind].split()[-1][-12:]
@@ -298,7 +298,7 @@ def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> Non
         "hf_model_name_that_is_long_but_has_underscores_in_it",
     ],
 )
-def test_what_is_no_secret(tree: Path, line: str) -> None:
+def test_a_line_without_a_secret_is_accepted(tree: Path, line: str) -> None:
     (tree / "run.sh").write_text(line + "\n")
     assert said(tree) == []
 
@@ -329,7 +329,7 @@ def test_passwords_and_tokens_of_commands_are_found_and_masked(tree: Path, line:
     assert WORD[:20] not in repr(finding)
 
 
-def test_where_no_secrets_are_looked_for(tree: Path) -> None:
+def test_images_binaries_records_and_file_tails_are_not_searched(tree: Path) -> None:
     secret = SECRETS["GitHub Token"]
     (tree / "picture.PNG").write_text(secret)
     (tree / "binary").write_bytes(b"\0" + secret.encode())
@@ -338,14 +338,16 @@ def test_where_no_secrets_are_looked_for(tree: Path) -> None:
     assert said(tree) == []
 
 
-def test_the_search_ends(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_reaches_its_limit_is_a_note(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(leaks, "IN_ALL", 20)
     (finding,) = found(tree)
     assert (finding.id, finding.severity) == ("repo.search-ended", Severity.NOTE)
 
 
 def by_hand(text: str, *, is_log: bool) -> list[tuple[int, str]]:
-    """The secrets of a text, each line of it looked at by the detectors."""
+    """Find the secrets of a text by running the detectors on every line."""
     lines = [line.partition(":::MLL")[0] if is_log else line for line in text.split("\n")]
     kinds = [(number, kind_of_secret(line)) for number, line in enumerate(lines, 1)]
     return [(number, kind) for number, kind in kinds if kind is not None]
@@ -368,19 +370,21 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=12), st.booleans())
-def test_marks_leave_out_no_line_that_holds_a_secret(pieces: list[str], is_log: bool) -> None:
+def test_the_prefix_search_finds_every_secret_of_the_detectors(
+    pieces: list[str], is_log: bool
+) -> None:
     text = "".join(pieces)
     assert [*(leaks.secrets_in(text.encode(), is_log=is_log) or ())] == by_hand(text, is_log=is_log)
 
 
 @given(st.lists(PIECES, max_size=12))
-def test_a_log_that_was_read_has_the_secrets_of_its_file(pieces: list[str]) -> None:
+def test_a_parsed_log_has_the_secrets_of_its_file(pieces: list[str]) -> None:
     text = "".join(pieces)
     found = leaks.secrets_of(parse_log(text.encode()))
     assert found == leaks.secrets_in(text.encode(), is_log=True) or not text
 
 
-def test_a_long_line_is_cut_and_a_file_of_secrets_is_not_told_line_by_line(tree: Path) -> None:
+def test_findings_in_long_lines_and_in_one_file_are_limited(tree: Path) -> None:
     secret = SECRETS["GitHub Token"]
     (tree / "long.json").write_text("x" * 500_000 + f' "{secret}" ' + "y" * 400_000)
     (tree / "many.txt").write_text(f"{secret}\n" * 1000)
@@ -394,17 +398,17 @@ def test_a_long_line_is_cut_and_a_file_of_secrets_is_not_told_line_by_line(tree:
 
 
 @pytest.mark.parametrize("piece", ["eyJ", "=eyJ", "https://user:password@example.org "])
-def test_a_line_that_nearly_holds_secrets_everywhere_is_no_hang(tree: Path, piece: str) -> None:
+def test_a_line_full_of_near_secrets_is_searched_quickly(tree: Path, piece: str) -> None:
     (tree / "line.json").write_text(piece * (400_000 // len(piece)))
     began = time.monotonic()
     assert said(tree) == []
-    assert time.monotonic() - began < 20  # a fraction, unless it takes minutes
+    assert time.monotonic() - began < 20  # a fraction of a second, or minutes with backtracking
 
 
-# --- amounts --------------------------------------------------------------------------------------
+# --- limits ---------------------------------------------------------------------------------------
 
 
-def test_findings_of_one_rule_are_counted_beyond_some(tree: Path) -> None:
+def test_findings_of_one_rule_beyond_the_limit_are_counted(tree: Path) -> None:
     for number in range(MOST_PER_RULE + 50):
         (tree / f"a {number}").write_text("")
     findings = found(tree)
@@ -413,7 +417,7 @@ def test_findings_of_one_rule_are_counted_beyond_some(tree: Path) -> None:
     assert findings[0].severity is WARNING
 
 
-def test_many_files_and_a_sparse_one_are_quick(tree: Path) -> None:
+def test_many_files_and_large_sparse_files_are_checked_quickly(tree: Path) -> None:
     for number in range(100):
         folder = tree / f"d{number}"
         folder.mkdir()
@@ -427,7 +431,7 @@ def test_many_files_and_a_sparse_one_are_quick(tree: Path) -> None:
     assert time.monotonic() - start < 5
 
 
-def test_a_deep_tree(tree: Path) -> None:
+def test_a_tree_that_is_too_deep_is_reported_as_unreadable(tree: Path) -> None:
     inside = os.open(tree, os.O_RDONLY)
     for _ in range(300):
         os.mkdir("d" * 20, dir_fd=inside)
@@ -441,18 +445,18 @@ def test_a_deep_tree(tree: Path) -> None:
         subprocess.run(["rm", "-rf", str(tree)], check=True)
 
 
-def test_nothing_is_written(tree: Path) -> None:
+def test_the_check_does_not_modify_the_tree(tree: Path) -> None:
     before = sorted((p, p.lstat().st_mtime_ns) for p in tree.rglob("*"))
     found(tree)
     assert sorted((p, p.lstat().st_mtime_ns) for p in tree.rglob("*")) == before
 
 
-def test_plain_keeps_text() -> None:
+def test_plain_escapes_only_undecodable_bytes() -> None:
     assert plain("é/日本") == "é/日本"
     assert plain("a\udcffb") == r"a\xffb"
 
 
-# --- the incumbent --------------------------------------------------------------------------------
+# --- the official checker -------------------------------------------------------------------------
 
 
 def _big(size: int) -> Callable[[Path], None]:
@@ -497,7 +501,7 @@ CASES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_verdict_is_the_incumbents(
+def test_the_verdict_is_that_of_the_official_checker(
     tree: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mlperf_logging")
@@ -521,7 +525,7 @@ def test_the_verdict_is_the_incumbents(
         *[("hpc", name, True) for name in ("2.0", "3.0")],
     ],
 )
-def test_what_only_the_checker_rejects_is_told_where_it_was_called(
+def test_rules_of_the_checker_apply_only_to_rounds_that_called_it(
     tree: Path, usage: str, name: str, called: bool
 ) -> None:
     for bad in ("a b", ".hidden", "aux.txt"):
@@ -529,39 +533,39 @@ def test_what_only_the_checker_rejects_is_told_where_it_was_called(
     (tree / "link").symlink_to("nothing")
     (tree / "near").symlink_to("systems/deep/file")
     rules = find_round(usage, name)
-    told = sorted(one.id for one in check_repository(tree, rules, Profile.POLICY))
+    reported = sorted(one.id for one in check_repository(tree, rules, Profile.POLICY))
     of_checker = ["broken-link", "leading-dot", "link-from-elsewhere", "space-in-name"]
     expected = [*(of_checker if called else []), "windows-name"]
-    assert told == [f"repo.{one}" for one in sorted(expected)]
+    assert reported == [f"repo.{one}" for one in sorted(expected)]
     stated = {one.id: one.stated_by.value for one in check_repository(tree, rules, Profile.POLICY)}
     assert {stated[f"repo.{one}"] for one in of_checker if called} <= {"verifier"}
-    # Who calls the program itself is told what it finds, in any round
+    # The verifier profile reports the findings of the checker in every round
     official = {one.id for one in check_repository(tree, rules, Profile.VERIFIER)}
     assert {"repo.leading-dot", "repo.space-in-name", "repo.broken-link"} <= official
 
 
 @pytest.mark.parametrize(
     ("name", "severities"),
-    # To a published round nothing is uploaded any more
+    # Published rounds accept no further submissions
     [("1.1", []), ("2.0", ["note"]), ("5.1", ["warning"])],
 )
-def test_a_hidden_file_rejects_no_submission(
+def test_the_policy_does_not_reject_a_hidden_file(
     tmp_path: Path, name: str, severities: list[str]
 ) -> None:
     made = good(tmp_path, "training", name, "llama31_8b" if name == "5.1" else "resnet", "open")
     made.write("benchmarks/.hidden")
     report = made.check()
-    told = [
+    reported = [
         (one.severity.value, one.stated_by.value) for one in report.findings if "leading" in one.id
     ]
-    assert told == [(each, "verifier") for each in severities]
+    assert reported == [(each, "verifier") for each in severities]
     assert report.verdict == "accepted"
     official = made.check("verifier").findings
     rejecting = ["error"] * len(severities)
     assert [one.severity.value for one in official if "leading" in one.id] == rejecting
 
 
-# --- paths of one machine ---
+# --- machine-specific paths ---
 
 
 @pytest.mark.parametrize(
@@ -581,7 +585,9 @@ def test_a_hidden_file_rejects_no_submission(
         ("/home/user/x /home/<name>/x /home/$USER/x /home/ubuntu /home/ /lustre\n", 0),
     ],
 )
-def test_paths_of_one_machine_are_counted_by_file(tree: Path, text: str, count: int) -> None:
+def test_machine_specific_paths_are_one_finding_for_each_file(
+    tree: Path, text: str, count: int
+) -> None:
     (tree / "benchmarks").mkdir(exist_ok=True)
     (tree / "benchmarks/run.sh").write_text(f"#!/bin/sh\n{text}")
     findings = found(tree)
@@ -611,19 +617,19 @@ _PIECES = (
     *("/mnt/c", "/mnt/", "/mnt/cc", "C:", "z:", "7:", "/", "\\", "\\\\", "//"),
     *("jdoe", "user", "_", ".", "~", "@", "-", "}", ")", "$", " ", "\n", "\0", "é", "x", "A"),
 )
-"""Parts of paths of one machine, and what next to them makes a path one or none."""
+"""Parts of machine-specific paths, and text next to them that makes or breaks such a path."""
 
 
 @settings(max_examples=2000)
 @given(text=st.lists(st.sampled_from(_PIECES), max_size=40).map("".join))
-def test_the_anchored_search_finds_what_the_expression_finds(text: str) -> None:
+def test_the_anchored_search_finds_the_same_paths_as_the_expression(text: str) -> None:
     data = text.encode()
     anchored = [match.span() for match in local_paths.path_matches(data)]
     assert anchored == [match.span() for match in local_paths.PATH.finditer(data)]
 
 
 @pytest.mark.parametrize("path", ["benchmarks/README.md", "benchmarks/out.log", "results/x.sh"])
-def test_paths_in_what_is_no_script_of_the_code_are_let_be(tree: Path, path: str) -> None:
+def test_paths_in_files_that_are_not_scripts_of_the_code_are_ignored(tree: Path, path: str) -> None:
     (tree / path).parent.mkdir(exist_ok=True)
     (tree / path).write_text("cd /home/jdoe/mlperf\n")
     assert found(tree) == []

@@ -1,4 +1,4 @@
-"""How a result's test of convergence is reported, by the check and by the score alike."""
+"""The convergence test of a result, as reported by the check and by the score."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ CONVERGENCE = {"rcp.failed", "rcp.missing", "result.verifier-crash"}
 
 
 @pytest.mark.parametrize("name", DLRM)
-def test_a_crash_of_the_official_verifier_is_no_fault_of_a_result(corpus: Path, name: str) -> None:
+def test_a_crash_of_the_official_verifier_on_dlrm_is_only_a_note(corpus: Path, name: str) -> None:
     path, submitter = DLRM[name]
     findings = check(corpus / name / submitter).findings
     found = [one for one in findings if one.id in CONVERGENCE and "dlrm" in one.path]
-    # What is said of the official verifier weighs nothing: the round was judged by another
+    # The finding is only a note, because another version of the verifier judged the round
     assert {(one.severity, one.official) for one in found} == {("note", True)}
     assert [one.id for one in score(corpus / name / path).findings if one.id in CONVERGENCE] == []
     official = score(corpus / name / path, profile="verifier").findings

@@ -1,4 +1,4 @@
-"""Scores of made-up and of published results."""
+"""Scores of generated and of published results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.published import facts_of
 
 
 def runs(minutes: list[float | None], first: int = 0) -> list[RunFacts]:
-    """Runs one after another; None: a run that failed after ten minutes."""
+    """Runs in sequence; None is a run that failed after ten minutes."""
     return [
         RunFacts(
             f"result_{i}.txt",
@@ -53,14 +53,14 @@ def roles(result: Any) -> list[str]:
 # --- the olympic mean ---
 
 
-def test_fastest_and_slowest_are_dropped() -> None:
+def test_the_fastest_and_the_slowest_run_are_dropped() -> None:
     result = score(runs([5.0, 1.0, 3.0, 2.0, 4.0]))
     assert result.minutes == result.score == 3
     assert roles(result) == ["slowest", "fastest", "scored", "scored", "scored"]
     assert result.problems == ()
 
 
-def test_a_failed_run_is_the_slowest() -> None:
+def test_a_failed_run_counts_as_the_slowest() -> None:
     result = score(runs([5.0, 1.0, None, 2.0, 4.0]))
     assert result.minutes == pytest.approx(11 / 3)
     assert roles(result) == ["scored", "fastest", "failed", "scored", "scored"]
@@ -68,7 +68,7 @@ def test_a_failed_run_is_the_slowest() -> None:
     assert [run.role for run in result.runs].count("failed") == 1
 
 
-def test_a_run_that_breaks_rules_is_the_slowest_where_it_is_refused() -> None:
+def test_a_refused_run_counts_as_the_slowest() -> None:
     facts = runs([5.0, 1.0, 3.0, 2.0, 4.0])
     facts[0] = replace(facts[0], refused="its log violates rules")
     result = score(facts)
@@ -82,7 +82,7 @@ def test_two_failed_runs_leave_no_score() -> None:
     assert result.problems == ("2 of 5 runs failed; at most 1 may",)
 
 
-def test_unet3d_drops_four_at_each_end() -> None:
+def test_unet3d_drops_the_four_fastest_and_four_slowest_runs() -> None:
     minutes: list[float | None] = [float(i) for i in range(1, 37)]
     result = score(runs([*minutes, None, None, None, None]), "unet3d")
     assert result.minutes == pytest.approx(sum(range(5, 37)) / 32)
@@ -90,7 +90,7 @@ def test_unet3d_drops_four_at_each_end() -> None:
     assert score(runs([*minutes[:-1], *[None] * 5]), "unet3d").minutes is None
 
 
-def test_three_runs_leave_the_median() -> None:
+def test_the_score_of_three_runs_is_their_median() -> None:
     assert score(runs([9.0, 1.0, 2.0]), "gpt3").minutes == 2
 
 
@@ -106,7 +106,7 @@ def test_too_few_runs_give_a_number_and_a_problem() -> None:
 
 def test_the_median_window_is_scored() -> None:
     result = score(runs([1.0, 1, 1, 1, 1, 9, 9]))
-    # windows of five in order of launch score 1, 1 and 11/3; the middle one is the second
+    # Windows of five runs, by start time, score 1, 1 and 11/3; the second is the median
     assert result.minutes == 1
     assert roles(result) == [
         "outside",
@@ -124,13 +124,13 @@ def test_a_median_window_with_two_failures_leaves_no_score() -> None:
     assert score(runs([None, None, 1.0, 1.0, None, None, 1.0])).minutes is None
 
 
-def test_of_two_windows_the_slower_is_scored() -> None:
+def test_the_slower_of_two_windows_is_scored() -> None:
     chosen, outside = median_window(runs([1.0, 2, 3, 4, 5, 60]), 5, 1)
     assert chosen[0].name == "result_1.txt"
     assert list(outside) == [0]
 
 
-def test_before_1_1_and_for_the_verifier_all_runs_are_scored() -> None:
+def test_all_runs_are_scored_before_1_1_and_by_the_verifier() -> None:
     facts = runs([1.0, 2, 3, 4, 5, 6, 70])
     assert score(facts, round_name="1.0").minutes == 4
     everyone = score_result("training", "4.0", "resnet", facts, Profile.VERIFIER)
@@ -147,13 +147,15 @@ def test_ncf_scores_the_first_fifty_that_converge() -> None:
     assert result.problems == ()
 
 
-# --- laws ---
+# --- properties ---
 
 MINUTES = st.lists(st.floats(0.1, 1e4), min_size=5, max_size=5)
 
 
 @given(MINUTES, st.randoms(), st.integers(0, 1))
-def test_order_does_not_matter(minutes: list[float], rng: Any, failed: int) -> None:
+def test_the_order_of_runs_does_not_change_the_score(
+    minutes: list[float], rng: Any, failed: int
+) -> None:
     facts = runs([*minutes[failed:], *[None] * failed])
     shuffled = facts[:]
     rng.shuffle(shuffled)
@@ -163,7 +165,7 @@ def test_order_does_not_matter(minutes: list[float], rng: Any, failed: int) -> N
 
 
 @given(MINUTES, st.integers(0, 4), st.floats(0, 100))
-def test_a_slower_run_never_makes_a_better_score(
+def test_a_slower_run_does_not_improve_the_score(
     minutes: list[float], at: int, more: float
 ) -> None:
     slower = [time + more * (i == at) for i, time in enumerate(minutes)]
@@ -181,7 +183,7 @@ def test_scores_scale_with_time(minutes: list[float], by: float) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0.1, 100)), min_size=5, max_size=9))
-def test_a_score_lies_among_the_scored_runs(minutes: list[float | None]) -> None:
+def test_a_score_is_within_the_range_of_the_scored_runs(minutes: list[float | None]) -> None:
     result = score(runs(minutes))
     kept = [run.minutes for run in result.runs if run.role == "scored"]
     if result.minutes is not None:
@@ -192,7 +194,7 @@ def test_a_score_lies_among_the_scored_runs(minutes: list[float | None]) -> None
 # --- factor, spread, quality ---
 
 
-def test_factor_is_the_committees_or_that_of_convergence() -> None:
+def test_the_factor_of_scaling_json_overrides_the_computed_factor() -> None:
     implied = Convergence("pass", scaling_factor=1.03)
     assert choose_factor(None) == Factor()
     ours = choose_factor(None, implied)
@@ -209,7 +211,7 @@ def test_factor_is_the_committees_or_that_of_convergence() -> None:
     assert (scaled.minutes, scaled.score) == (3, 4.5)
 
 
-def test_spread_and_outliers() -> None:
+def test_the_spread_names_the_outliers() -> None:
     spread = spread_of(runs([10.0, 10.1, 9.9, 10.0, 20.0]), 5)
     assert spread is not None
     assert spread.usual == 0.025
@@ -233,7 +235,7 @@ def instances(count: int, **more: Any) -> list[RunFacts]:
     return [replace(run, nodes=2, accelerators=8, **more) for run in runs([30.0] * count)]
 
 
-def test_throughput_spans_all_instances() -> None:
+def test_throughput_is_computed_over_all_instances() -> None:
     found = score_throughput("hpc", "3.0", "deepcam", instances(6), total_scale=40)
     assert (found.models, found.instance_scale, found.total_scale) == (6, 8, 40)
     assert found.time_to_train_all == pytest.approx(5e6 / 60_000 + 30)
@@ -241,7 +243,7 @@ def test_throughput_spans_all_instances() -> None:
     assert found.problems == ()
 
 
-def test_throughput_names_what_is_wrong() -> None:
+def test_throughput_reports_its_problems() -> None:
     join_limited = instances(4)
     join_limited[0] = replace(join_limited[0], converged=False)
     join_limited[1] = replace(join_limited[1], accelerators=16)
@@ -258,7 +260,7 @@ def test_throughput_names_what_is_wrong() -> None:
     assert score_throughput("hpc", "3.0", "deepcam", no_accelerators).instance_scale == 2
 
 
-def test_energy_of_a_result_drops_what_its_score_drops() -> None:
+def test_the_energy_of_a_result_drops_the_same_runs_as_its_score() -> None:
     result = score(runs([5.0, 1.0, 3.0, 2.0, 4.0]))
     assert olympic_energy(result, [50, 10, 30, 21, 40]) == pytest.approx(91 / 3)
     assert olympic_energy(result, [None, None, 30, 21, 40]) == pytest.approx(91 / 3)
@@ -276,12 +278,12 @@ PUBLISHED = {
     "training_results_v0.6/Alibaba/results/sinian/resnet": 24.394444444444446,
     "training_results_v5.0/tinycorp/results/tinybox_green/bert": 209.94644375,
 }
-"""Minutes by the policy: a float clock, a run cut off, 64 processes, a long initialisation."""
+"""Minutes by the policy: a float clock, a truncated run, 64 processes, a long initialization."""
 
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_minutes_of_published_results(name: str) -> None:
+def test_published_results_have_the_expected_minutes(name: str) -> None:
     match = re.match(r"(training|hpc)_results_v([\d.]+)", name)
     assert match is not None
     usage, round_name = match.groups()

@@ -26,7 +26,7 @@ def good() -> list[SeededRun]:
 
 
 def but(index: int, *seeds: SeedRecord) -> list[SeededRun]:
-    """The good runs, one of them with other seeds."""
+    """The good runs, with other seeds in one of them."""
     runs = good()
     runs[index] = replace(runs[index], seeds=seeds)
     return runs
@@ -43,7 +43,7 @@ def checked(
     return check_seeds(runs, find_round(usage, name), division, profile, **more)
 
 
-def told(found: list[Finding]) -> list[tuple[str, str]]:
+def reported(found: list[Finding]) -> list[tuple[str, str]]:
     return [(finding.id, finding.severity.value) for finding in found]
 
 
@@ -54,7 +54,7 @@ def told(found: list[Finding]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("usage", "name"), [("training", "5.0"), ("training", "1.0"), ("hpc", "3.0")]
 )
-def test_different_seeds_are_fine(profile: Profile, usage: str, name: str) -> None:
+def test_different_seeds_are_accepted(profile: Profile, usage: str, name: str) -> None:
     assert checked(good(), profile, name, usage=usage) == []
 
 
@@ -63,18 +63,18 @@ def test_different_seeds_are_fine(profile: Profile, usage: str, name: str) -> No
     [("training", "5.0", "open"), ("training", "0.7", "closed"), ("hpc", "0.7", "closed")],
 )
 @pytest.mark.parametrize("profile", list(Profile))
-def test_no_seeds_are_asked_of_open_results_and_of_old_rounds(
+def test_open_results_and_old_rounds_need_no_seeds(
     usage: str, name: str, division: str, profile: Profile
 ) -> None:
     assert checked(but(0), profile, name, division, usage) == []
 
 
-# --- what the official verifier rejects, and what the policy makes of it ---
+# --- rejections of the official verifier, and the policy on each of them ---
 
 
-def test_a_run_without_a_seed_is_rejected_by_both_from_4_1_on() -> None:
+def test_both_profiles_reject_a_run_without_a_seed_from_4_1_on() -> None:
     for name in ("4.1", "6.1"):
-        assert told(checked(but(2), POLICY, name)) == [("seeds.none", "error")]
+        assert reported(checked(but(2), POLICY, name)) == [("seeds.none", "error")]
     [finding] = checked(but(2), VERIFIER, "5.0")
     assert (finding.path, finding.severity, finding.line) == ("result_2.txt", "error", None)
 
@@ -82,8 +82,8 @@ def test_a_run_without_a_seed_is_rejected_by_both_from_4_1_on() -> None:
 @pytest.mark.parametrize(
     ("usage", "name"), [("training", "4.0"), ("training", "1.0"), ("hpc", "2.0")]
 )
-def test_before_4_1_only_the_official_verifier_rejects_that(usage: str, name: str) -> None:
-    assert told(checked(but(2), VERIFIER, name, usage=usage)) == [("seeds.none", "error")]
+def test_only_the_verifier_rejects_a_run_without_a_seed_before_4_1(usage: str, name: str) -> None:
+    assert reported(checked(but(2), VERIFIER, name, usage=usage)) == [("seeds.none", "error")]
     [finding] = checked(but(2), POLICY, name, usage=usage)
     assert finding.severity is Severity.WARNING
     assert finding.stated_by is StatedBy.VERIFIER
@@ -91,7 +91,7 @@ def test_before_4_1_only_the_official_verifier_rejects_that(usage: str, name: st
 
 
 @pytest.mark.parametrize("profile", list(Profile))
-def test_an_equal_seed_of_the_same_source_line_in_another_run(profile: Profile) -> None:
+def test_a_seed_repeated_in_another_run_is_an_error(profile: Profile) -> None:
     [finding] = checked(but(2, seed(1000, line=9)), profile)
     assert (finding.id, finding.severity, finding.path) == (
         "seeds.repeated",
@@ -102,16 +102,16 @@ def test_an_equal_seed_of_the_same_source_line_in_another_run(profile: Profile) 
     assert "is already logged in result_0.txt, line 3" in finding.message
 
 
-def test_a_seed_of_another_source_line_is_fine_officially_and_a_warning_by_the_policy() -> None:
+def test_a_seed_repeated_at_another_source_line_is_a_policy_warning() -> None:
     for other in (seed(1000, lineno=8), seed(1000, file="/elsewhere/train.py")):
         assert checked(but(2, other), VERIFIER) == []
-        assert told(checked(but(2, other), POLICY)) == [("seeds.shared", "warning")]
+        assert reported(checked(but(2, other), POLICY)) == [("seeds.shared", "warning")]
         assert checked(but(2, other), POLICY, "4.0") == []
 
 
-def test_repeats_inside_one_run_are_rejected_officially_only() -> None:
+def test_only_the_verifier_rejects_a_seed_repeated_in_one_run() -> None:
     runs = but(1, seed(1001), seed(1001, line=4), seed(1001, line=5))
-    assert told(checked(runs, VERIFIER)) == [
+    assert reported(checked(runs, VERIFIER)) == [
         ("seeds.repeated-in-run", "error"),
         ("seeds.several", "warning"),
     ]
@@ -121,60 +121,60 @@ def test_repeats_inside_one_run_are_rejected_officially_only() -> None:
     assert "(2 such records)" in finding.message
 
 
-def test_ranks_that_share_a_seed_on_different_lines_are_fine() -> None:
+def test_a_run_may_log_its_seed_at_two_source_lines() -> None:
     assert checked(but(1, seed(1001), seed(1001, lineno=8)), POLICY) == []
 
 
 def test_several_seeds_of_a_run_are_a_warning_in_both_profiles() -> None:
     runs = but(1, seed(1001), seed(7, line=4))
-    assert told(checked(runs, VERIFIER)) == [("seeds.several", "warning")]
-    assert told(checked(runs, POLICY)) == [("seeds.several", "warning")]
+    assert reported(checked(runs, VERIFIER)) == [("seeds.several", "warning")]
+    assert reported(checked(runs, POLICY)) == [("seeds.several", "warning")]
     assert checked(runs, POLICY, "4.0") == []
 
 
 @pytest.mark.parametrize(
     "value", ["x", "", "1.5", "0x10", None, [1], {}, float("nan"), float("inf")]
 )
-def test_what_is_no_integer_at_all_is_rejected_by_both(value: Any) -> None:
+def test_both_profiles_reject_a_seed_that_is_not_an_integer(value: Any) -> None:
     for profile in Profile:
-        assert told(checked(but(0, seed(value)), profile)) == [("seeds.not-integer", "error")]
+        assert reported(checked(but(0, seed(value)), profile)) == [("seeds.not-integer", "error")]
 
 
 @pytest.mark.parametrize(("one", "other"), [(1.5, 1.9), (True, 1), ("1", 1.2)])
-def test_the_official_verifier_truncates_and_the_policy_does_not(one: Any, other: Any) -> None:
+def test_only_the_official_verifier_truncates_seeds_to_integers(one: Any, other: Any) -> None:
     runs = but(0, seed(one))
     runs[1] = replace(runs[1], seeds=(seed(other),))
-    assert told(checked(runs, VERIFIER)) == [("seeds.repeated", "error")]
+    assert reported(checked(runs, VERIFIER)) == [("seeds.repeated", "error")]
     [finding] = checked(runs, POLICY)
     assert (finding.severity, finding.stated_by) == ("warning", "verifier")
     assert "treats" in finding.message
 
 
-def test_a_text_that_spells_an_integer_is_that_integer() -> None:
+def test_a_string_with_an_integer_equals_that_integer() -> None:
     for canonical_text in ("1000", " +01000 "):
         for profile in Profile:
             found = checked(but(3, seed(canonical_text)), profile)
-            assert told(found) == [("seeds.repeated", "error")]
+            assert reported(found) == [("seeds.repeated", "error")]
 
 
 def test_a_seed_of_thousands_of_digits_is_reported() -> None:
-    assert told(checked(but(0, seed("9" * 5000)))) == [("seeds.not-integer", "error")]
+    assert reported(checked(but(0, seed("9" * 5000)))) == [("seeds.not-integer", "error")]
 
 
 @pytest.mark.parametrize("place", [{"file": None}, {"lineno": None}])
-def test_a_seed_without_its_place(place: dict[str, Any]) -> None:
+def test_a_seed_without_its_source_position_is_an_error(place: dict[str, Any]) -> None:
     for profile in Profile:
         found = checked(but(0, seed(1000, **place)), profile)
-        assert ("seeds.no-place", "error") in told(found)
+        assert ("seeds.no-place", "error") in reported(found)
 
 
-def test_a_place_that_is_a_list_ends_the_official_verifier() -> None:
+def test_a_source_line_that_is_a_list_crashes_the_official_verifier() -> None:
     runs = but(0, seed(1, lineno=[1]))
-    assert told(checked(runs, VERIFIER)) == [("seeds.verifier-crash", "error")]
-    assert told(checked(runs, POLICY)) == [("seeds.verifier-crash", "warning")]
+    assert reported(checked(runs, VERIFIER)) == [("seeds.verifier-crash", "error")]
+    assert reported(checked(runs, POLICY)) == [("seeds.verifier-crash", "warning")]
 
 
-def test_a_log_that_cannot_be_read_fails_officially() -> None:
+def test_the_official_verifier_rejects_a_log_that_cannot_be_read() -> None:
     runs = good()
     runs[3] = replace(runs[3], broken="the record is not valid JSON", broken_line=12)
     [finding] = checked(runs, VERIFIER)
@@ -183,27 +183,27 @@ def test_a_log_that_cannot_be_read_fails_officially() -> None:
     assert finding.severity is Severity.WARNING
 
 
-def test_the_official_verifier_skips_a_division_it_does_not_know() -> None:
+def test_the_official_verifier_skips_an_unknown_division() -> None:
     for division in ("Closed", " closed", "close"):
         assert checked(but(0), VERIFIER, division=division) == []
-    assert told(checked(but(0), POLICY, division="Closed")) == [("seeds.none", "error")]
+    assert reported(checked(but(0), POLICY, division="Closed")) == [("seeds.none", "error")]
 
 
-# --- the policy's own ---
+# --- rules of the policy only ---
 
 
 def test_instances_of_a_throughput_result_must_differ_in_their_seeds() -> None:
     here: dict[str, Any] = {"usage": "hpc", "weak": True}
     same = but(2, seed(1000))
-    assert told(checked(same, POLICY, "3.0", **here)) == [("seeds.repeated", "error")]
+    assert reported(checked(same, POLICY, "3.0", **here)) == [("seeds.repeated", "error")]
     moved = but(2, seed(1000, file="/elsewhere/main.py"))
-    assert told(checked(moved, POLICY, "3.0", **here)) == [("seeds.shared", "warning")]
-    assert told(checked(moved, POLICY, "3.0", "open", **here)) == [("seeds.shared", "warning")]
+    assert reported(checked(moved, POLICY, "3.0", **here)) == [("seeds.shared", "warning")]
+    assert reported(checked(moved, POLICY, "3.0", "open", **here)) == [("seeds.shared", "warning")]
     assert checked(moved, POLICY, "1.0", **here) == []
     assert checked(moved, POLICY, "3.0", usage="hpc") == []
 
 
-def test_the_source_file_of_a_seed_is_one_of_the_submission() -> None:
+def test_the_source_file_of_a_seed_must_be_in_the_submission() -> None:
     def files() -> list[str]:
         return ["benchmarks/bert/implementations/x/train.py", "README.md"]
 
@@ -218,7 +218,7 @@ def test_the_source_file_of_a_seed_is_one_of_the_submission() -> None:
     assert checked(good(), VERIFIER, source_files=list) == []
 
 
-def test_the_source_file_of_a_seed_ends_as_source_files_do() -> None:
+def test_the_source_file_of_a_seed_needs_a_source_file_extension() -> None:
     def moved(file: str) -> list[SeededRun]:
         return [replace(r, seeds=tuple((*s[:2], file, s[3]) for s in r.seeds)) for r in good()]
 
@@ -228,7 +228,7 @@ def test_the_source_file_of_a_seed_ends_as_source_files_do() -> None:
     assert "not have the extension of a source file" in finding.message
 
 
-def test_files_are_listed_only_when_a_place_is_to_be_looked_up() -> None:
+def test_files_are_listed_only_if_a_source_position_is_checked() -> None:
     def files() -> list[str]:
         raise AssertionError("listed")
 
@@ -244,12 +244,12 @@ def line(key: str, value: Any, **metadata: Any) -> str:
     return ":::MLLOG " + json.dumps(record | {"value": value, "metadata": metadata}) + "\n"
 
 
-def test_seeds_are_read_with_their_lines_and_places() -> None:
+def test_seeds_are_read_with_their_log_line_and_source_position() -> None:
     text = "noise\n" + line("x", 1) + line("seed", 5, file="a.py", lineno=2)
     assert seeded_run(parse_log(text.encode()), "r") == SeededRun("r", ((5, 3, "a.py", 2),))
 
 
-def test_a_broken_line_is_remembered_and_a_glued_one_is_not() -> None:
+def test_a_broken_line_is_recorded_but_two_records_on_a_line_are_not() -> None:
     start = line("seed", 5, file="a.py", lineno=2)
     run = seeded_run(parse_log((start + ":::MLLOG {\nthe end\n").encode()), "r")
     assert run.broken.startswith("the record is not valid JSON")
@@ -258,6 +258,6 @@ def test_a_broken_line_is_remembered_and_a_glued_one_is_not() -> None:
     assert seeded_run(parse_log(glued.encode()), "r").broken == ""
 
 
-def test_older_lines_are_none_of_the_official_reader_s() -> None:
+def test_seeds_of_an_older_log_format_are_not_read() -> None:
     text = ':::MLL 1.0 seed: {"value": 1, "metadata": {"file": "a", "lineno": 1}}\n'
     assert seeded_run(parse_log(text.encode()), "r") == SeededRun("r", ())

@@ -1,4 +1,4 @@
-"""Seeds beside the incumbent: every published result is accepted or rejected as by it."""
+"""Seeds compared with the official checker: it accepts the same published results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.oracle import usage_and_round
 
 
 def published() -> list[tuple[Path, str]]:
-    """Every published closed result that has a description: (folder, division)."""
+    """Every published result with a description: (folder, division)."""
     found = []
     for submission in sorted(CORPUS.glob("*_results_v*/*")):
         folders = {log.parent for log in submission.glob("results/**/result_*.txt")}
@@ -36,7 +36,7 @@ def published() -> list[tuple[Path, str]]:
 
 
 def judged(folder: Path, division: str, rules: Round) -> bool:
-    """Whether the folder's seeds are accepted in the verifier profile."""
+    """Whether the seeds of a folder are accepted in the verifier profile."""
     logs = sorted(folder.glob("result_*.txt"))
     runs = [seeded_run(read_log(path), path.name) for path in logs]
     found = check_seeds(runs, rules, division, Profile.VERIFIER)
@@ -44,7 +44,7 @@ def judged(folder: Path, division: str, rules: Round) -> bool:
 
 
 def incumbent(folder: Path, rules: Round, division: str) -> bool:
-    """The incumbent's own answer, where its package check ended before it came to this folder."""
+    """The answer of the official checker if its package check did not reach this folder."""
     if division != "closed" or rules.name < "1.0":
         return True
     checker = importlib.import_module("mlperf_logging.package_checker.seed_checker").SeedChecker
@@ -61,7 +61,7 @@ def incumbent(folder: Path, rules: Round, division: str) -> bool:
 
 @pytest.mark.long
 @pytest.mark.corpus
-def test_the_same_published_results_fail_as_by_the_incumbent() -> None:
+def test_the_official_checker_rejects_the_same_published_results() -> None:
     verdicts = json.loads((CORPUS / "package-verdicts.json").read_text())
     wrong, failed = [], 0
     for folder, division in published():

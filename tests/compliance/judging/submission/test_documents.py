@@ -1,4 +1,4 @@
-"""Code and documents: an implementation, a README, scripts, and the files that logs name."""
+"""Code and documents: implementations, READMEs, scripts, and the files that logs name."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ OURS = f"{BASE}/implementations/ours"
 
 
 def codes(tree: Submission, profile: str = "policy") -> list[tuple[str, str]]:
-    """(rule, path) of what is said of the code."""
+    """(rule, path) of the findings about the code."""
     return [
         (f.id, f.path) for f in tree.check(profile).findings if f.id.startswith(("code.", "seeds."))
     ]
 
 
 def placed(file: str, line: int = 1, key: str = "seed") -> object:
-    """A change of a log: where a key was logged."""
+    """A change of the source position that a log gives for a key."""
 
     def change(log: LogBuilder) -> LogBuilder:
         return log.meta(key, file=file, lineno=line)
@@ -43,11 +43,11 @@ def placed(file: str, line: int = 1, key: str = "seed") -> object:
 # --- G-PC9: implementations ---
 
 
-def test_a_submission_with_code_and_readme_lacks_nothing(tmp_path: Path) -> None:
+def test_a_submission_with_code_and_readme_has_no_code_findings(tmp_path: Path) -> None:
     assert codes(usual(tmp_path)) == []
 
 
-def test_a_submission_without_code_is_told_once(tmp_path: Path) -> None:
+def test_a_submission_without_code_is_reported_once(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     shutil.rmtree(tree.root / "benchmarks")
     [finding] = tree.found("code.none")
@@ -56,14 +56,14 @@ def test_a_submission_without_code_is_told_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["code", "benchmark"])
-def test_code_may_lie_in_a_folder_of_an_older_name(name: str, tmp_path: Path) -> None:
+def test_code_may_be_in_a_folder_with_an_older_name(name: str, tmp_path: Path) -> None:
     tree = usual(tmp_path)
     (tree.root / "benchmarks").rename(tree.root / name)
     assert codes(tree) == []
 
 
 @pytest.mark.parametrize("left", ["empty folder", "other benchmark"])
-def test_a_benchmark_without_implementation_is_told(left: str, tmp_path: Path) -> None:
+def test_a_benchmark_without_implementation_is_reported(left: str, tmp_path: Path) -> None:
     tree = usual(tmp_path)
     shutil.rmtree(tree.root / BASE)
     if left == "empty folder":
@@ -73,14 +73,14 @@ def test_a_benchmark_without_implementation_is_told(left: str, tmp_path: Path) -
     assert ("code.no-implementation", BASE) in codes(tree)
 
 
-def test_code_in_a_folder_of_a_like_name_is_pointed_at(tmp_path: Path) -> None:
+def test_a_code_folder_with_a_similar_name_is_suggested(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     (tree.root / BASE).rename(tree.root / "benchmarks/llama31-405b")
     [finding] = tree.found("code.no-implementation")
     assert finding.hint.endswith("; did you mean benchmarks/llama31-405b?")
 
 
-def test_a_readme_must_be_there(tmp_path: Path) -> None:
+def test_a_missing_readme_is_reported(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     (tree.root / BASE / "README.md").unlink()
     assert codes(tree) == [("code.no-readme", BASE)]
@@ -89,7 +89,9 @@ def test_a_readme_must_be_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "place", [f"{BASE}/readme.txt", f"{OURS}/README-ours.md", f"{OURS}/README"]
 )
-def test_a_readme_may_lie_anywhere_with_its_benchmark(place: str, tmp_path: Path) -> None:
+def test_a_readme_may_be_anywhere_in_the_folder_of_its_benchmark(
+    place: str, tmp_path: Path
+) -> None:
     tree = usual(tmp_path)
     (tree.root / BASE / "README.md").rename(tree.root / place)
     assert codes(tree) == []
@@ -104,7 +106,9 @@ def test_a_readme_may_lie_anywhere_with_its_benchmark(place: str, tmp_path: Path
         ("", "the command that runs the benchmark nor how to get the dataset"),
     ],
 )
-def test_a_readme_tells_command_data_and_weights(text: str, untold: str, tmp_path: Path) -> None:
+def test_a_readme_must_describe_the_command_data_and_weights(
+    text: str, untold: str, tmp_path: Path
+) -> None:
     tree = usual(tmp_path).write(f"{BASE}/README.md", text)
     [finding] = tree.found("code.thin-readme")
     assert untold in finding.message
@@ -125,13 +129,15 @@ SAYS_ALL = "Data and weights as in the reference; bash run_and_time.sh "
         ("pip install torch==2", True),
     ],
 )
-def test_a_readme_identifies_the_software(text: str, named: bool, tmp_path: Path) -> None:
+def test_a_readme_must_identify_the_software_version(
+    text: str, named: bool, tmp_path: Path
+) -> None:
     tree = usual(tmp_path)
     tree.write(f"benchmarks/{tree.benchmark}/README.md", SAYS_ALL + text)
     assert (tree.found("code.no-software-version") == []) == named
 
 
-def test_results_without_the_description_of_an_implementation_are_noted_once(
+def test_missing_implementation_descriptions_are_one_note(
     tmp_path: Path,
 ) -> None:
     tree = usual(tmp_path).system("ex_n9").result("ex_n9", start=10)
@@ -142,7 +148,7 @@ def test_results_without_the_description_of_an_implementation_are_noted_once(
     assert tree.found("code.no-implementation-description") == []
 
 
-def test_benchmarks_trained_from_scratch_need_no_word_on_weights(tmp_path: Path) -> None:
+def test_benchmarks_trained_from_scratch_need_no_text_about_weights(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "4.0", "unet3d", "open")
     tree.write("benchmarks/unet3d/README.md", "docker run, with the data of KiTS19")
     assert tree.found("code.thin-readme") == []
@@ -156,7 +162,7 @@ def test_benchmarks_trained_from_scratch_need_no_word_on_weights(tmp_path: Path)
         (["setup.sh", "init_datasets.sh", "run_and_time.sh"], Severity.WARNING),
     ],
 )
-def test_scripts_that_are_not_there_are_named(
+def test_missing_scripts_are_reported_with_their_names(
     absent: list[str], severity: Severity, tmp_path: Path
 ) -> None:
     tree = usual(tmp_path)
@@ -167,7 +173,7 @@ def test_scripts_that_are_not_there_are_named(
     assert all(script in finding.message for script in absent)
 
 
-def test_0_5_and_0_6_have_their_code_elsewhere_or_under_another_name(tmp_path: Path) -> None:
+def test_code_of_0_6_may_be_in_another_folder_or_under_an_alias(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "0.6", "maskrcnn")
     shutil.rmtree(tree.root / "benchmarks")
     tree.write("code/maskrcnn/README.md", README)
@@ -180,7 +186,7 @@ def test_0_5_and_0_6_have_their_code_elsewhere_or_under_another_name(tmp_path: P
 # --- G-CC20, LOG-06: files that logs name ---
 
 
-def test_a_source_file_that_did_not_come_is_named_once(tmp_path: Path) -> None:
+def test_a_missing_source_file_is_reported_once(tmp_path: Path) -> None:
     tree = usual(tmp_path).result(change=placed("/elsewhere/other.py", key="init_start"))  # type: ignore[arg-type]
     [finding] = tree.found("code.source-not-found")
     assert "/elsewhere/other.py" in finding.message
@@ -198,27 +204,27 @@ def test_a_source_file_that_did_not_come_is_named_once(tmp_path: Path) -> None:
         "C:\\Python312\\Lib\\site-packages\\lib.py",
     ],
 )
-def test_files_of_libraries_and_other_systems_are_no_fault(file: str, tmp_path: Path) -> None:
+def test_source_files_of_libraries_and_other_systems_are_ignored(file: str, tmp_path: Path) -> None:
     tree = usual(tmp_path).log(0, placed(file, key="init_start"))  # type: ignore[arg-type]
     assert codes(tree) == []
 
 
 @pytest.mark.parametrize(("line", "fits"), [(1, True), (3, True), (4, False), (400, False)])
-def test_a_source_file_has_the_line_that_logs_name(line: int, fits: bool, tmp_path: Path) -> None:
+def test_a_source_file_must_have_the_line_that_logs_name(
+    line: int, fits: bool, tmp_path: Path
+) -> None:
     tree = usual(tmp_path).log(0, placed("train.py", line, "init_start"))  # type: ignore[arg-type]
     assert (tree.found("code.source-too-short") == []) is fits
 
 
-def test_one_of_several_files_of_a_name_suffices(tmp_path: Path) -> None:
+def test_one_of_several_files_with_the_name_may_have_the_line(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(0, placed("train.py", 40, "init_start"))  # type: ignore[arg-type]
     tree.write(f"{BASE}/implementations/theirs/train.py", "\n" * 40)
     assert tree.found("code.source-too-short") == []
 
 
 @pytest.mark.parametrize(("there", "count"), [(True, 0), (False, 1)])
-def test_the_configuration_that_logs_name_came_along(
-    there: bool, count: int, tmp_path: Path
-) -> None:
+def test_a_missing_configuration_file_is_reported(there: bool, count: int, tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "6.1", "llama31_8b", "open")
 
     def named(log: LogBuilder) -> LogBuilder:
@@ -234,11 +240,11 @@ def _renamed(log: LogBuilder) -> LogBuilder:
     return log.set("config_filename", "conf/x8.sh")
 
 
-# --- reading with care ---
+# --- safe reading ---
 
 
 def asked(root: Path, name: str, *, last: int = 0, seeds: Iterable[int] = ()) -> Answer:
-    """What the source files of a name answer to what logs say of them."""
+    """Ask about the lines and the seeds of the source files with this name."""
     questions = {name: Question(last=last, seeds={*seeds})}
     return answers(questions, Code(root), FileReader())[name]
 
@@ -256,11 +262,11 @@ def test_lines_are_counted_as_editors_count_them(tmp_path: Path) -> None:
 
 
 LINES_OF_HEAD = HEAD // 8
-"""Lines of eight bytes in what the scanners look at of a file."""
+"""The number of eight-byte lines in the part of a file that the scanners read."""
 
 
 @pytest.mark.parametrize("more", [0, 1, 3, 20_000])
-def test_lines_are_counted_beyond_what_the_scanners_look_at(more: int, tmp_path: Path) -> None:
+def test_lines_are_counted_beyond_the_part_that_scanners_read(more: int, tmp_path: Path) -> None:
     (tmp_path / "benchmarks").mkdir()
     lines = LINES_OF_HEAD + more
     (tmp_path / "benchmarks/x.py").write_text("pass  1\n" * (lines - 1) + "seed(3)")
@@ -270,18 +276,18 @@ def test_lines_are_counted_beyond_what_the_scanners_look_at(more: int, tmp_path:
     assert asked(tmp_path, "x.py", seeds=seeds).seedless == {1, lines - 6}
 
 
-def test_any_file_of_a_name_may_be_meant(tmp_path: Path) -> None:
+def test_a_log_may_refer_to_any_file_with_the_name(tmp_path: Path) -> None:
     (tmp_path / "benchmarks/a").mkdir(parents=True)
     (tmp_path / "benchmarks/x.py").write_text("pass\n" * 20)
     (tmp_path / "benchmarks/a/x.py").write_text("seed(3)\n")
     assert asked(tmp_path, "x.py", last=20).lines == 20
-    # The second file has no line 9, and a seed near line 1
+    # The second file has no line 9, but it has a seed near line 1
     assert asked(tmp_path, "x.py", seeds={1, 9}).seedless == set()
     (tmp_path / "benchmarks/a/x.py").write_text("pass\n" * 9)
     assert asked(tmp_path, "x.py", seeds={1, 9, 10}).seedless == {1, 9}
 
 
-def test_a_very_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_a_very_large_file_is_not_read_completely(tmp_path: Path) -> None:
     folder = tmp_path / "benchmarks"
     folder.mkdir()
     with (folder / "x").open("wb") as stream:
@@ -292,7 +298,7 @@ def test_a_very_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
     assert FileReader().beginning(file) == bytes(HEAD)
 
 
-def test_links_are_read_inside_the_submission_only(tmp_path: Path) -> None:
+def test_only_links_inside_the_submission_are_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     folder = tmp_path / "Acme/benchmarks"
     folder.mkdir(parents=True)
@@ -311,7 +317,7 @@ def test_links_are_read_inside_the_submission_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cached", [False, True])
-def test_every_file_of_code_is_opened_once(
+def test_every_code_file_is_opened_once(
     cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = usual(tmp_path / "tree")
@@ -337,7 +343,7 @@ def test_pipes_are_not_opened(tmp_path: Path) -> None:
         open_plain(tmp_path / "pipe")
 
 
-def test_files_are_opened_where_the_system_has_no_flags_for_it(
+def test_files_are_opened_on_systems_without_nofollow_and_nonblock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "O_NOFOLLOW")
@@ -347,7 +353,7 @@ def test_files_are_opened_where_the_system_has_no_flags_for_it(
         assert stream.read() == b"to be read"
 
 
-def test_files_are_listed_in_order_and_up_to_a_number(
+def test_code_files_are_listed_in_order_up_to_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = usual(tmp_path)
@@ -362,7 +368,7 @@ def test_files_are_listed_in_order_and_up_to_a_number(
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         (3, []),
         (8, []),
@@ -371,15 +377,15 @@ def test_files_are_listed_in_order_and_up_to_a_number(
         (31, ["code.source-too-short"]),
     ],
 )
-def test_a_seed_is_logged_where_the_code_speaks_of_one(
-    line: int, told: list[str], tmp_path: Path
+def test_a_seed_must_be_logged_near_a_line_that_mentions_a_seed(
+    line: int, reported: list[str], tmp_path: Path
 ) -> None:
     tree = usual(tmp_path)
     tree.write(f"{OURS}/train.py", "import a\n\nSeed(3)\n" + "pass\n" * 27)
     place = placed("/workspace/train.py", line)
     for number in range(3):
         tree.log(number, place)  # type: ignore[arg-type]
-    assert [rule for rule, _ in codes(tree)] == told
+    assert [rule for rule, _ in codes(tree)] == reported
     for finding in tree.found("seeds.source-line"):
         assert (finding.severity, finding.key) == (Severity.NOTE, "seed")
         assert finding.path == f"{tree.folder()}/result_0.txt"
@@ -387,7 +393,7 @@ def test_a_seed_is_logged_where_the_code_speaks_of_one(
     assert codes(tree, "verifier") == []
 
 
-def test_any_file_of_the_name_may_speak_of_the_seed(tmp_path: Path) -> None:
+def test_any_file_with_the_name_may_mention_the_seed(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.write(f"{OURS}/train.py", "pass\n" * 30)
     assert ("seeds.source-line", f"{tree.folder()}/result_0.txt") in codes(tree)

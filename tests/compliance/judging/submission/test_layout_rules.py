@@ -1,4 +1,4 @@
-"""The shape of a submission: what lies where, by round, and what is not where it should be."""
+"""The layout of a submission by round, and files and folders that are not in their place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.compliance.trees import usual
 
 
 def made(root: Path, *paths: str) -> Path:
-    """Empty files at these paths, and folders where a path ends in a slash."""
+    """Create empty files at these paths, and folders if a path ends in a slash."""
     for path in paths:
         if path.endswith("/"):
             (root / path).mkdir(parents=True, exist_ok=True)
@@ -39,14 +39,14 @@ def scanned(root: Path, usage: str = "training", round_: str = "5.1") -> Tree:
 
 
 def faults(tree: Tree) -> dict[str, str]:
-    """By path, the rule that is broken."""
+    """The violated rule of each path."""
     return {finding.path: finding.id for finding in tree.misplaced}
 
 
 # --- layouts ---
 
 
-def test_training_results_lie_below_their_system(tmp_path: Path) -> None:
+def test_training_results_are_below_their_system(tmp_path: Path) -> None:
     root = made(
         tmp_path / "Acme",
         "systems/a.json",
@@ -72,7 +72,7 @@ def test_training_results_lie_below_their_system(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("round_", ["1.0", "2.0", "3.0"])
-def test_hpc_results_lie_in_strong_and_weak(round_: str, tmp_path: Path) -> None:
+def test_hpc_results_are_in_strong_and_weak(round_: str, tmp_path: Path) -> None:
     root = made(
         tmp_path,
         "results/a/strong/deepcam/result_0.txt",
@@ -93,7 +93,7 @@ def test_hpc_0_7_has_the_layout_of_training(tmp_path: Path) -> None:
     assert not find_round("hpc", "0.7").package.scaling_folders
 
 
-def test_pruned_results_belong_to_throughput_only(tmp_path: Path) -> None:
+def test_only_throughput_results_may_have_pruned_results(tmp_path: Path) -> None:
     root = made(tmp_path, "results/a/strong/deepcam/pruned_results/result_0.txt")
     [result] = scanned(root, "hpc", "3.0").results
     assert (result.pruned, result.unknown) == ((), ("pruned_results",))
@@ -101,7 +101,9 @@ def test_pruned_results_belong_to_throughput_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mask", "maskrcnn", "ncf", "minigo", "resnet"])
 @pytest.mark.parametrize("round_", ["0.5", "0.6"])
-def test_early_rounds_have_these_names(name: str, round_: str, tmp_path: Path) -> None:
+def test_rounds_0_5_and_0_6_accept_these_benchmark_names(
+    name: str, round_: str, tmp_path: Path
+) -> None:
     root = made(tmp_path, f"results/a/{name}/result_0.txt", "results/a/entry.json")
     tree = scanned(root, "training", round_)
     [result] = tree.results
@@ -111,14 +113,14 @@ def test_early_rounds_have_these_names(name: str, round_: str, tmp_path: Path) -
     assert tree.misplaced == []
 
 
-def test_logs_are_in_the_order_people_count(tmp_path: Path) -> None:
+def test_logs_are_sorted_by_number(tmp_path: Path) -> None:
     names = [f"result_{number}.txt" for number in range(12)]
     root = made(tmp_path, *(f"results/a/llama31_8b/{name}" for name in reversed(names)))
     assert [Path(log).name for log in scanned(root).results[0].logs] == names
     assert natural(["b10", "b9", "b", "10", "9"]) == ["9", "10", "b", "b9", "b10"]
 
 
-def test_a_folder_called_like_a_log_counts_as_one(tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_a_log_counts_as_a_log(tmp_path: Path) -> None:
     root = made(tmp_path, "results/a/llama31_8b/result_0.txt/")
     assert scanned(root).results[0].logs == ("results/a/llama31_8b/result_0.txt",)
 
@@ -127,7 +129,7 @@ def test_a_folder_called_like_a_log_counts_as_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("which", list(rounds), ids=" ".join)
-def test_the_names_of_results_are_those_the_incumbent_looks_for(which: tuple[str, str]) -> None:
+def test_benchmark_names_are_those_of_the_official_checker(which: tuple[str, str]) -> None:
     usage, name = which
     rules = find_round(usage, name)
     if rules.verified:
@@ -149,13 +151,13 @@ def test_the_names_of_results_are_those_the_incumbent_looks_for(which: tuple[str
         ("xyz", "6.1", "must be one of llama2_70b_lora"),
     ],
 )
-def test_a_wrong_name_gets_the_one_that_was_meant(name: str, round_: str, hint: str) -> None:
+def test_a_wrong_benchmark_name_is_reported_with_a_hint(name: str, round_: str, hint: str) -> None:
     why, given = about_name(name, find_round("training", round_))
     assert why.startswith(f"{name} is not a benchmark of training {round_}")
     assert given.startswith(hint)
 
 
-# --- what is not in its place ---
+# --- misplaced files and folders ---
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_a_wrong_name_gets_the_one_that_was_meant(name: str, round_: str, hint: 
         ("measurements/", "tree.unknown-folder"),
     ],
 )
-def test_what_is_misplaced_in_training_is_told(path: str, rule: str, tmp_path: Path) -> None:
+def test_misplaced_files_of_training_are_reported(path: str, rule: str, tmp_path: Path) -> None:
     made(tmp_path, path)
     assert faults(scanned(tmp_path)) == {path.rstrip("/"): rule}
 
@@ -186,13 +188,13 @@ def test_what_is_misplaced_in_training_is_told(path: str, rule: str, tmp_path: P
         ("results/a/weak/notes.txt", "tree.unknown-file"),
     ],
 )
-def test_what_is_misplaced_in_hpc_is_told(path: str, rule: str, tmp_path: Path) -> None:
+def test_misplaced_files_of_hpc_are_reported(path: str, rule: str, tmp_path: Path) -> None:
     made(tmp_path, path)
     assert faults(scanned(tmp_path, "hpc", "3.0")) == {path.rstrip("/"): rule}
 
 
 @pytest.mark.parametrize(("inside", "official"), [("", False), ("deepcam/", True)])
-def test_the_verifier_stumbles_over_what_lies_in_another_scaling(
+def test_only_a_benchmark_in_another_scaling_folder_is_an_error(
     inside: str, official: bool, tmp_path: Path
 ) -> None:
     made(tmp_path, f"results/a/medium/{inside}")
@@ -201,11 +203,11 @@ def test_the_verifier_stumbles_over_what_lies_in_another_scaling(
     assert finding.severity == ("error" if official else "warning")
 
 
-# --- links, and what cannot be read ---
+# --- links and unreadable folders ---
 
 
 @pytest.mark.parametrize("target", ["..", "/", "."])
-def test_links_to_folders_are_told_of_and_not_followed(target: str, tmp_path: Path) -> None:
+def test_links_to_folders_are_reported_and_not_followed(target: str, tmp_path: Path) -> None:
     made(tmp_path, "results/a/llama31_8b/result_0.txt")
     os.symlink(target, tmp_path / "results/loop")
     os.symlink(target, tmp_path / "results/a/llama31_8b/loop")
@@ -217,15 +219,13 @@ def test_links_to_folders_are_told_of_and_not_followed(target: str, tmp_path: Pa
     assert len(tree.results) == 1
 
 
-def test_a_link_to_itself_is_a_file(tmp_path: Path) -> None:
+def test_a_link_to_itself_is_reported_as_an_unknown_file(tmp_path: Path) -> None:
     made(tmp_path, "results/a/")
     os.symlink("self", tmp_path / "results/a/self")
     assert faults(scanned(tmp_path)) == {"results/a/self": "tree.unknown-file"}
 
 
-def test_a_folder_that_cannot_be_read_is_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made(tmp_path, "results/a/llama31_8b/result_0.txt", "results/b/llama31_8b/result_0.txt")
     listed = os.scandir
 
@@ -240,18 +240,18 @@ def test_a_folder_that_cannot_be_read_is_told_of(
     assert [result.system for result in tree.results] == ["b"]
 
 
-def test_a_folder_that_is_not_there_has_nothing_in_it(tmp_path: Path) -> None:
+def test_a_missing_folder_has_no_results(tmp_path: Path) -> None:
     tree = scanned(tmp_path / "nowhere")
     assert (tree.results, tree.misplaced, tree.systems) == ([], [], {})
 
 
-def test_paths_are_shown_below_the_submission(tmp_path: Path) -> None:
+def test_paths_are_shown_with_the_prefix_of_the_submission(tmp_path: Path) -> None:
     rules = find_round("training", "5.1")
     assert scan(Package(tmp_path, ""), rules).place("results/a") == "results/a"
     assert scan(Package(tmp_path, "Acme"), rules).place("results/a") == "Acme/results/a"
 
 
-# --- descriptions under other names ---
+# --- descriptions with other names ---
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_paths_are_shown_below_the_submission(tmp_path: Path) -> None:
         ("", "run `podium system init systems/ex_n8.json` on the system"),
     ],
 )
-def test_a_description_under_another_name_is_to_be_renamed(
+def test_a_misnamed_or_missing_description_gets_a_hint(
     renamed: str, advice: str, tmp_path: Path
 ) -> None:
     root = usual(tmp_path).root
@@ -275,7 +275,7 @@ def test_a_description_under_another_name_is_to_be_renamed(
     assert [each.hint[: len(advice)] for each in found] == [advice]
 
 
-def test_swapped_levels_are_named(tmp_path: Path) -> None:
+def test_swapped_system_and_benchmark_folders_are_reported(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     results = tree.root / "results"
     (results / "llama31_405b").mkdir()
@@ -290,7 +290,7 @@ def test_swapped_levels_are_named(tmp_path: Path) -> None:
         assert finding.caused_by == "tree.no-system-description"
 
 
-def test_a_submitter_in_other_capitals_is_noted(tmp_path: Path) -> None:
+def test_a_submitter_that_differs_only_in_case_is_a_note(tmp_path: Path) -> None:
     tree = usual(tmp_path).system(submitter="ACME")
     [finding] = tree.found("system.name-mismatch")
     assert (finding.severity, finding.line) == ("note", 2)

@@ -1,4 +1,4 @@
-"""Trees and results of small submissions: each rule of gaps.md about packages, pass and fail."""
+"""Trees and results of small submissions: each package rule of gaps.md passes and fails."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PROFILES = ("policy", "verifier")
 
 
 def ids(report: Report, least: str = "note") -> set[str]:
-    """The rules of findings that weigh at least so much and are not waived."""
+    """The rules of findings that have at least this severity and are not waived."""
     weights = ("note", "warning", "error")
     kept = weights[weights.index(least) :]
     return {f.id for f in report.findings if f.severity.value in kept and not f.waived}
 
 
 def aborted(log: LogBuilder) -> LogBuilder:
-    """A run that obeys every rule but reaches no target."""
+    """A run that satisfies every rule but misses its target."""
     return log.set("eval_accuracy", 6.0).meta("run_stop", status="aborted")
 
 
@@ -72,7 +72,7 @@ def test_good_submissions_of_other_rounds_pass(
 # --- G-PC3: names of benchmarks, empty submissions ---
 
 
-def test_a_misspelt_benchmark_is_told_and_empties_the_submission(tmp_path: Path) -> None:
+def test_a_misspelled_benchmark_leaves_the_submission_without_results(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/lama31_405b")
     report = tree.check()
@@ -92,7 +92,7 @@ def test_a_misspelt_benchmark_is_told_and_empties_the_submission(tmp_path: Path)
         ("llama31", "llama31_8b or llama31_405b"),
     ],
 )
-def test_logs_of_an_unknown_benchmark_are_never_accepted(
+def test_a_submission_with_logs_of_an_unknown_benchmark_is_rejected(
     name: str, near: str, tmp_path: Path
 ) -> None:
     tree = usual(tmp_path)
@@ -111,7 +111,7 @@ def test_logs_of_an_unknown_benchmark_are_never_accepted(
     assert "0 results rejected, 1 accepted, 1 not checked" in " ".join(done.stdout.split())
 
 
-def test_a_result_of_an_unknown_benchmark_alone_is_not_accepted(tmp_path: Path) -> None:
+def test_a_single_result_of_an_unknown_benchmark_is_rejected(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     folder = tree.root / tree.folder()
     folder.rename(folder.parent / "llama31")
@@ -120,7 +120,7 @@ def test_a_result_of_an_unknown_benchmark_alone_is_not_accepted(tmp_path: Path) 
         assert (report.verdict, len(report.unjudged)) == ("rejected", 1)
 
 
-def test_the_verifier_passes_over_a_misspelt_benchmark(tmp_path: Path) -> None:
+def test_the_verifier_ignores_a_misspelled_benchmark(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/lama31_405b")
     report = tree.check("verifier")
@@ -140,7 +140,7 @@ def test_an_empty_submission_is_rejected_by_the_policy(
 # --- G-PC5: the log and its folder ---
 
 
-def test_a_log_of_another_benchmark_is_told(tmp_path: Path) -> None:
+def test_a_log_of_another_benchmark_is_reported(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     other = build("training", "5.1", "closed", "llama31_8b")
     as_run(other, 2).write(tree.root / tree.folder() / "result_2.txt")
@@ -149,7 +149,7 @@ def test_a_log_of_another_benchmark_is_told(tmp_path: Path) -> None:
     assert finding.key == "submission_benchmark"
 
 
-def test_a_log_of_another_division_is_told(tmp_path: Path) -> None:
+def test_a_log_of_another_division_is_reported(tmp_path: Path) -> None:
     tree = usual(tmp_path).system(division="open")
     assert len(tree.found("result.other-division")) == 3
     assert tree.check().submissions[0].verdict == "rejected"
@@ -157,7 +157,7 @@ def test_a_log_of_another_division_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "severity"), [("3.1", "warning"), ("4.0", "error")])
-def test_before_4_0_a_log_of_another_division_was_accepted(
+def test_another_division_is_a_warning_before_4_0_and_then_an_error(
     tmp_path: Path, name: str, severity: str
 ) -> None:
     log = build("training", name, "closed", "stable_diffusion")
@@ -168,10 +168,10 @@ def test_before_4_0_a_log_of_another_division_was_accepted(
 
 @pytest.mark.parametrize(
     ("size", "steps", "spreads"),
-    # 64 accelerators and a batch of 1152: one part of it on each, two, or a model on four
+    # 64 accelerators and a batch of 1152: one part on each, two on each, or four for one model
     [(18, 1, True), (9, 1, True), (72, 1, True), (9, 2, True), (12, 1, False), (6, 2, False)],
 )
-def test_the_batch_spreads_over_the_accelerators(
+def test_the_batch_must_divide_evenly_over_the_accelerators(
     tmp_path: Path, size: int, steps: int, spreads: bool
 ) -> None:
     tree = usual(tmp_path)
@@ -186,16 +186,16 @@ def test_the_batch_spreads_over_the_accelerators(
 
 
 @pytest.mark.parametrize(
-    ("seeds", "told"),
+    ("seeds", "reported"),
     [((0, 1, 2), True), ((3, 1, 2), True), ((1, 2, 4), False), ((0, 1, 1), False)],
 )
-def test_seeds_that_count_the_runs_are_noted(
-    tmp_path: Path, seeds: tuple[int, ...], told: bool
+def test_seeds_that_are_run_indices_are_reported(
+    tmp_path: Path, seeds: tuple[int, ...], reported: bool
 ) -> None:
     tree = usual(tmp_path)
     for number, seed in enumerate(seeds):
         tree.log(number, lambda log, seed=seed: log.set("seed", seed))  # type: ignore[misc]
-    assert bool(tree.found("seeds.run-index")) == told
+    assert bool(tree.found("seeds.run-index")) == reported
 
 
 # --- G-PC7: descriptions and results ---
@@ -208,10 +208,10 @@ def test_results_without_a_description_are_rejected(profile: str, tmp_path: Path
     [finding] = [f for f in report.findings if f.id == "tree.no-system-description"]
     assert (finding.path, finding.severity) == ("systems/other.json", Severity.ERROR)
     assert report.submissions[0].verdict == "rejected"
-    assert len(report.results) == 2  # the others are judged all the same
+    assert len(report.results) == 2  # both results are still judged
 
 
-def test_a_system_folder_without_results_needs_no_description_for_the_verifier(
+def test_the_verifier_needs_no_description_of_a_system_without_results(
     tmp_path: Path,
 ) -> None:
     tree = usual(tmp_path)
@@ -221,7 +221,7 @@ def test_a_system_folder_without_results_needs_no_description_for_the_verifier(
     assert finding.severity == "warning"
 
 
-def test_a_description_without_results_is_told(tmp_path: Path) -> None:
+def test_a_description_without_results_is_a_warning(tmp_path: Path) -> None:
     tree = usual(tmp_path).system("unused")
     [finding] = tree.found("tree.system-without-results")
     assert (finding.path, finding.severity) == ("systems/unused.json", Severity.WARNING)
@@ -229,7 +229,7 @@ def test_a_description_without_results_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("entry", "severity"), [(True, Severity.NOTE), (False, Severity.ERROR)])
-def test_in_0_6_a_description_may_lie_beside_the_results(
+def test_a_description_next_to_the_results_is_a_note_in_0_6(
     entry: bool, severity: Severity, tmp_path: Path
 ) -> None:
     tree = good(tmp_path, "training", "0.6", "maskrcnn").result("other", start=9)
@@ -240,20 +240,20 @@ def test_in_0_6_a_description_may_lie_beside_the_results(
     assert tree.found("tree.no-system-description", "verifier") != []
 
 
-@pytest.mark.parametrize(("entry", "told"), [(True, False), (False, True)])
-def test_in_0_5_descriptions_lie_beside_the_results(
-    entry: bool, told: bool, tmp_path: Path
+@pytest.mark.parametrize(("entry", "reported"), [(True, False), (False, True)])
+def test_a_description_must_be_next_to_the_results_in_0_5(
+    entry: bool, reported: bool, tmp_path: Path
 ) -> None:
     tree = good(tmp_path, "training", "0.5", "maskrcnn").result("other", start=9)
     if entry:
         tree.write("results/other/entry.json", "{}")
-    assert bool(tree.found("tree.no-system-description")) is told
+    assert bool(tree.found("tree.no-system-description")) is reported
 
 
 # --- G-PC8: names of logs ---
 
 
-def test_a_name_without_a_number_is_told(tmp_path: Path) -> None:
+def test_a_log_name_without_a_number_is_a_warning(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     log = tree.root / tree.folder() / "result_2.txt"
     log.rename(log.with_name("result_last run.txt"))
@@ -262,7 +262,7 @@ def test_a_name_without_a_number_is_told(tmp_path: Path) -> None:
     assert tree.check("verifier").results[0].runs == 3
 
 
-def test_a_name_that_ends_in_a_number_is_a_note(tmp_path: Path) -> None:
+def test_a_log_name_that_ends_in_a_number_is_a_note(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     log = tree.root / tree.folder() / "result_2.txt"
     log.rename(log.with_name("result_5119-240510_06.txt"))
@@ -273,7 +273,9 @@ def test_a_name_that_ends_in_a_number_is_a_note(tmp_path: Path) -> None:
     ("name", "numbers"),
     [("result_7.txt", "0, 1, 7"), ("result_01.txt", "0, 1, 1"), ("result_3.txt", "0, 1, 3")],
 )
-def test_numbers_have_no_gap(name: str, numbers: str, tmp_path: Path) -> None:
+def test_gaps_and_repeats_in_the_run_numbers_are_reported(
+    name: str, numbers: str, tmp_path: Path
+) -> None:
     tree = usual(tmp_path)
     log = tree.root / tree.folder() / "result_2.txt"
     log.rename(log.with_name(name))
@@ -281,16 +283,18 @@ def test_numbers_have_no_gap(name: str, numbers: str, tmp_path: Path) -> None:
     assert finding.message == f"runs are numbered {numbers}; expected no gaps, from 0 or from 1"
 
 
-@pytest.mark.parametrize(("first", "told"), [(1, False), (2, True)])
-def test_numbers_may_start_at_1(first: int, told: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("first", "reported"), [(1, False), (2, True)])
+def test_run_numbers_may_start_at_1_but_not_at_2(
+    first: int, reported: bool, tmp_path: Path
+) -> None:
     tree = usual(tmp_path)
     folder = tree.root / tree.folder()
     for number in (2, 1, 0):
         (folder / f"result_{number}.txt").rename(folder / f"result_{number + first}.txt")
-    assert bool(tree.found("result.numbering")) is told
+    assert bool(tree.found("result.numbering")) is reported
 
 
-def test_more_than_nine_runs_are_not_out_of_order(tmp_path: Path) -> None:
+def test_run_numbers_above_9_are_not_out_of_order(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "6.1", "llama31_8b", "open")
     assert tree.found("result.numbering") == []
 
@@ -309,7 +313,9 @@ def test_too_few_runs_are_rejected(profile: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_is_left_out_is_judged_all_the_same(profile: str, tmp_path: Path) -> None:
+def test_ignored_rules_still_reject_the_result_and_the_submission(
+    profile: str, tmp_path: Path
+) -> None:
     tree = usual(tmp_path)
     (tree.root / tree.folder() / "result_2.txt").unlink()
     for left_out in ({"ignore": ["result.*", "rcp.*"]}, {"select": ["seeds.*"]}):
@@ -321,7 +327,7 @@ def test_what_is_left_out_is_judged_all_the_same(profile: str, tmp_path: Path) -
         assert (report.counts.error, report.counts.waived) == (0, 0)
 
 
-def test_more_runs_are_an_error_to_the_verifier_alone(tmp_path: Path) -> None:
+def test_surplus_runs_are_an_error_only_for_the_verifier(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(3)
     [finding] = tree.found("result.too-many-runs", "verifier")
     assert finding.severity == Severity.ERROR
@@ -330,7 +336,7 @@ def test_more_runs_are_an_error_to_the_verifier_alone(tmp_path: Path) -> None:
     assert tree.check().results[0].verdict == "accepted"
 
 
-def test_the_median_window_is_named(tmp_path: Path) -> None:
+def test_the_message_names_the_runs_of_the_median_window(tmp_path: Path) -> None:
     def slower(log: LogBuilder) -> LogBuilder:
         return log.shift("run_stop", 1)
 
@@ -342,14 +348,14 @@ def test_the_median_window_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("round_", "severity"), [("1.0", Severity.ERROR), ("1.1", Severity.WARNING)]
 )
-def test_before_1_1_the_policy_takes_exactly_the_number(
+def test_surplus_runs_are_an_error_of_the_policy_before_1_1(
     round_: str, severity: Severity, tmp_path: Path
 ) -> None:
     tree = good(tmp_path, "training", round_, "dlrm", "open").log(5)
-    assert [finding.severity for finding in tree.told("result.too-many-runs")] == [severity]
+    assert [finding.severity for finding in tree.reported("result.too-many-runs")] == [severity]
 
 
-def test_failures_outside_the_median_window_do_not_count(tmp_path: Path) -> None:
+def test_the_policy_ignores_failures_outside_the_median_window(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     for number in (3, 4, 5, 6, 7):
         tree.log(number, aborted if number > 5 else lambda log: log)
@@ -358,7 +364,7 @@ def test_failures_outside_the_median_window_do_not_count(tmp_path: Path) -> None
     assert [f.severity for f in tree.found("result.too-many-failed-runs", "verifier")] == ["error"]
 
 
-# --- G-PC2: what may be dropped ---
+# --- G-PC2: runs that may be dropped ---
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -378,16 +384,16 @@ def test_two_runs_that_did_not_converge_are_too_many(profile: str, tmp_path: Pat
     assert (finding.severity, finding.actual) == (Severity.ERROR, 2)
 
 
-def test_a_run_that_breaks_rules_is_not_dropped_quietly(tmp_path: Path) -> None:
+def test_a_dropped_run_that_violates_rules_is_an_error(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, broken)
     [finding] = tree.found("result.broken-run-dropped")
     assert (finding.path[-12:], finding.severity) == ("result_2.txt", Severity.ERROR)
     assert tree.check().results[0].verdict == "rejected"
     assert tree.found("result.broken-run-dropped", "verifier") == []
-    assert usual(tmp_path / "other").log(2, aborted).told("result.broken-run-dropped") == []
+    assert usual(tmp_path / "other").log(2, aborted).reported("result.broken-run-dropped") == []
 
 
-def test_a_run_that_died_is_dropped_as_the_slowest(tmp_path: Path) -> None:
+def test_an_unfinished_run_is_dropped_as_the_slowest(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, unfinished)
     report = tree.check()
     assert (report.verdict, report.official_verdict) == ("accepted", "accepted")
@@ -400,7 +406,7 @@ def test_a_run_that_died_is_dropped_as_the_slowest(tmp_path: Path) -> None:
     assert {each.id for each in rest} == {"common.run_stop", "closed.llama31_405b.target"}
 
 
-def test_a_run_that_died_is_one_block_of_the_text(tmp_path: Path) -> None:
+def test_the_text_report_hides_dependent_findings_of_an_unfinished_run(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, unfinished)
     done = podium("check", tree.root, "--round", "5.1", "--format", "text")
     assert done.exit_code == 0
@@ -417,14 +423,14 @@ def test_a_run_that_died_is_one_block_of_the_text(tmp_path: Path) -> None:
     ],
     ids=["wrong optimizer", "no batch size", "target reached"],
 )
-def test_a_run_that_died_obeys_all_other_rules(change: Change, tmp_path: Path) -> None:
+def test_an_unfinished_run_must_satisfy_all_other_rules(change: Change, tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, change)
     assert tree.found("result.unfinished-run-dropped") == []
     assert tree.found("result.broken-run-dropped") != []
     assert tree.check().verdict == "rejected"
 
 
-def test_a_run_may_die_during_initialization(tmp_path: Path) -> None:
+def test_a_run_may_end_during_initialization(tmp_path: Path) -> None:
     def died(log: LogBuilder) -> LogBuilder:
         return replace(log, lines=log.lines[: log.where("init_stop")[0]])
 
@@ -434,55 +440,57 @@ def test_a_run_may_die_during_initialization(tmp_path: Path) -> None:
     assert "ends during initialization" in finding.message
 
 
-def test_the_line_that_a_run_was_writing_may_be_cut(tmp_path: Path) -> None:
+def test_the_last_line_of_an_unfinished_run_may_be_truncated(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, unfinished)
     path = tree.root / tree.folder() / "result_2.txt"
     path.write_text(path.read_text() + ':::MLLOG {"namespace": "", "time_')
     assert tree.check().verdict == "accepted"
 
 
-def test_two_runs_that_died_are_too_many(tmp_path: Path) -> None:
+def test_two_unfinished_runs_are_rejected(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(1, unfinished).log(2, unfinished)
     assert tree.found("result.unfinished-run-dropped") == []
     assert tree.check().verdict == "rejected"
 
 
-@pytest.mark.parametrize(("status", "told"), [("abort", False), ("aborted", False), ("x", True)])
-def test_in_0_6_a_run_that_was_aborted_is_not_broken(
-    status: str, told: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("status", "reported"), [("abort", False), ("aborted", False), ("x", True)]
+)
+def test_an_aborted_run_of_0_6_is_not_reported_as_broken(
+    status: str, reported: bool, tmp_path: Path
 ) -> None:
     tree = good(tmp_path, "training", "0.6", "maskrcnn")
     tree.log(2, lambda log: log.meta("run_stop", status=status))
-    assert bool(tree.told("result.broken-run-dropped")) is told
+    assert bool(tree.reported("result.broken-run-dropped")) is reported
 
 
 def test_four_runs_of_unet3d_may_fail(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "4.0", "unet3d", "open")
     for number in range(4):
         tree.log(number, lambda log: log.drop("run_stop"))
-    assert tree.told("result.too-many-failed-runs") == []
+    assert tree.reported("result.too-many-failed-runs") == []
     tree.log(4, lambda log: log.drop("run_stop"))
-    assert [finding.actual for finding in tree.told("result.too-many-failed-runs")] == [5]
+    assert [finding.actual for finding in tree.reported("result.too-many-failed-runs")] == [5]
 
 
-def test_open_runs_that_end_without_success_are_counted(tmp_path: Path) -> None:
-    """G-CC6: a log of the open division is valid when it says aborted, but the run did not end."""
+def test_two_open_runs_without_success_are_a_warning(tmp_path: Path) -> None:
+    """G-CC6: an open log with the status aborted is valid, although its run did not converge."""
 
     def unfinished(log: LogBuilder) -> LogBuilder:
         return log.meta("run_stop", status="aborted")
 
     tree = good(tmp_path, "training", "5.0", "llama31_405b", "open")
     tree.log(0, unfinished)
-    assert tree.told("result.not-converged") == []
+    assert tree.reported("result.not-converged") == []
     tree.log(1, unfinished)
-    assert [finding.severity for finding in tree.told("result.not-converged")] == ["warning"]
-    assert tree.told("result.not-converged", "verifier") == []
+    assert [finding.severity for finding in tree.reported("result.not-converged")] == ["warning"]
+    assert tree.reported("result.not-converged", "verifier") == []
 
 
 # --- 0.5 and 0.6 ---
 
 
-def test_of_ncf_in_0_5_the_first_fifty_that_converge_are_scored(tmp_path: Path) -> None:
+def test_ncf_in_0_5_needs_fifty_runs_that_converge(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "0.5", "ncf")
     for number in range(50, 56):
         tree.log(number)
@@ -491,21 +499,21 @@ def test_of_ncf_in_0_5_the_first_fifty_that_converge_are_scored(tmp_path: Path) 
     [verdict] = tree.judged()
     assert {f.id for f in verdict.findings if f.severity == "error"} == set()
     tree.log(6, lambda log: log.drop("run_stop"))
-    assert len(tree.told("result.too-many-failed-runs")) == 1
+    assert len(tree.reported("result.too-many-failed-runs")) == 1
 
 
-def test_folders_that_0_6_passes_over_are_judged_by_the_policy(tmp_path: Path) -> None:
+def test_the_policy_judges_a_mask_folder_that_the_verifier_ignores(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "0.6", "maskrcnn")
     (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/mask")
     (tree.root / "results/ex_n8/mask/result_4.txt").unlink()
     [result] = tree.check().results
     assert (result.benchmark, result.path) == ("maskrcnn", "results/ex_n8/mask")
-    assert [f.severity for f in tree.told("result.too-few-runs")] == [Severity.WARNING]
-    assert tree.told("result.too-few-runs", "verifier") == []
-    assert tree.told("result.other-benchmark") == []
+    assert [f.severity for f in tree.reported("result.too-few-runs")] == [Severity.WARNING]
+    assert tree.reported("result.too-few-runs", "verifier") == []
+    assert tree.reported("result.other-benchmark") == []
 
 
-def test_in_0_6_logs_may_call_maskrcnn_mask(tmp_path: Path) -> None:
+def test_logs_of_0_6_may_use_the_name_mask_for_maskrcnn(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "0.6", "maskrcnn")
     (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/mask")
     for number in range(5):
@@ -521,7 +529,7 @@ def test_in_0_6_logs_may_call_maskrcnn_mask(tmp_path: Path) -> None:
     assert wrong == {"common.submission_benchmark", "log.verifier-crash"}
 
 
-def test_what_is_called_mask_is_judged_as_maskrcnn(tmp_path: Path) -> None:
+def test_a_log_with_the_name_mask_is_judged_by_the_rules_of_maskrcnn(tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "0.6", "maskrcnn")
     changed = as_run(tree.which, 0).set("submission_benchmark", "mask").drop("num_image_candidates")
     changed.write(tree.root / tree.folder() / "result_0.txt")
@@ -531,7 +539,7 @@ def test_what_is_called_mask_is_judged_as_maskrcnn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["masc", "rnnt"])
-def test_no_other_name_is_excused(name: str, tmp_path: Path) -> None:
+def test_other_benchmark_names_in_a_log_of_0_6_are_an_error(name: str, tmp_path: Path) -> None:
     tree = good(tmp_path, "training", "0.6", "maskrcnn")
     as_run(tree.which, 0).set("submission_benchmark", name).write(
         tree.root / tree.folder() / "result_0.txt"
@@ -543,13 +551,13 @@ def test_no_other_name_is_excused(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["scaling.json", "package_checker_params"])
-def test_files_that_belong_there_are_not_told(name: str, tmp_path: Path) -> None:
+def test_known_files_in_a_result_are_accepted(name: str, tmp_path: Path) -> None:
     text = '{"scaling_factor": 1.5}' if name == "scaling.json" else ""
     tree = usual(tmp_path)
     assert tree.write(f"{tree.folder()}/{name}", text).found("tree.unknown-file") == []
 
 
-def test_a_stray_file_is_named(tmp_path: Path) -> None:
+def test_a_stray_file_is_reported_by_the_policy(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.write(f"{tree.folder()}/results_3.txt")
     [finding] = tree.found("tree.unknown-file")
@@ -573,7 +581,7 @@ def test_many_stray_files_are_counted(tmp_path: Path) -> None:
 # --- G-PC16: settings ---
 
 
-def test_the_run_whose_setting_differs_is_named(tmp_path: Path) -> None:
+def test_a_run_with_another_setting_is_reported_with_its_line(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, lambda log: log.set("opt_base_learning_rate", 1e-5))
     [finding] = tree.found("result.mixed-settings")
     assert finding.key == "opt_base_learning_rate"
@@ -586,13 +594,13 @@ def test_the_run_whose_setting_differs_is_named(tmp_path: Path) -> None:
     assert tree.found("result.mixed-settings", "verifier") == []
 
 
-def test_one_setting_may_be_spelt_in_several_ways(tmp_path: Path) -> None:
+def test_equal_settings_may_be_written_as_an_integer_or_a_float(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, lambda log: log.set("global_batch_size", 1152.0))
-    assert tree.told("result.mixed-settings") == []
+    assert tree.reported("result.mixed-settings") == []
 
 
-def test_runs_differ_in_their_seeds(tmp_path: Path) -> None:
-    assert usual(tmp_path).told("result.mixed-settings") == []
+def test_different_seeds_are_not_mixed_settings(tmp_path: Path) -> None:
+    assert usual(tmp_path).reported("result.mixed-settings") == []
 
 
 # --- scaling.json ---
@@ -615,20 +623,20 @@ def test_runs_differ_in_their_seeds(tmp_path: Path) -> None:
         ("[" * 60_000, None, "cannot be read (values are nested more than 128 deep)"),
     ],
 )
-def test_a_scaling_factor_is_a_number_above_0(
+def test_a_scaling_factor_must_be_a_number_above_0(
     text: str, factor: float | None, problem: str, tmp_path: Path
 ) -> None:
     (tmp_path / "scaling.json").write_text(text)
     assert read_scaling(tmp_path) == (factor, problem)
 
 
-def test_without_scaling_json_there_is_no_factor(tmp_path: Path) -> None:
+def test_a_missing_scaling_json_gives_no_factor(tmp_path: Path) -> None:
     assert read_scaling(tmp_path) == (None, "")
     (tmp_path / "scaling.json").mkdir()
     assert read_scaling(tmp_path)[1] == "cannot be read (it is not a regular file)"
 
 
-def test_a_bad_scaling_json_is_told_and_stays(tmp_path: Path) -> None:
+def test_a_bad_scaling_json_is_reported_and_not_modified(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.write(f"{tree.folder()}/scaling.json", "[1]")
     [finding] = tree.found("result.bad-scaling")
@@ -637,7 +645,7 @@ def test_a_bad_scaling_json_is_told_and_stays(tmp_path: Path) -> None:
     assert (tree.root / finding.path).read_text() == "[1]"
 
 
-def test_the_committees_factor_multiplies_the_minutes(tmp_path: Path) -> None:
+def test_the_factor_of_scaling_json_multiplies_the_minutes(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.write(f"{tree.folder()}/scaling.json", json.dumps({"scaling_factor": 2}))
     [result] = tree.check().results
@@ -645,7 +653,7 @@ def test_the_committees_factor_multiplies_the_minutes(tmp_path: Path) -> None:
     assert result.score == pytest.approx(2 * result.minutes)
 
 
-def test_long_settings_that_differ_at_their_end_differ(tmp_path: Path) -> None:
+def test_long_settings_that_differ_only_at_their_end_are_reported(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     for number, end in enumerate("aab"):
         tree.log(number, lambda log, end=end: log.set("opt_name", "x" * 80 + end))

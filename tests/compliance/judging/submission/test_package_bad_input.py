@@ -1,4 +1,4 @@
-"""Submissions that nobody means to make: findings or exit 2, no traceback, nothing written."""
+"""Malformed submissions: findings or exit status 2, no traceback, and nothing is written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.locations import ROOT
 
 pytestmark = pytest.mark.usefixtures("never_hangs")
 LIMIT_S = 30
-"""What takes longer hangs: reading five gigabytes, waiting for somebody to write to a pipe."""
+"""A longer call hangs: it reads five gigabytes, or waits for a process to write to a pipe."""
 
 Breaking = Callable[[Submission], object]
 
@@ -38,7 +38,7 @@ def errors(out: str) -> set[str]:
 
 
 def everything(root: Path) -> list[tuple[str, int, int]]:
-    """Every name below a folder, with size and time of change."""
+    """Every path below a folder, with its size and modification time."""
     found = []
     for folder, folders, names in os.walk(os.fsencode(root)):
         for name in (*folders, *names):
@@ -49,7 +49,7 @@ def everything(root: Path) -> list[tuple[str, int, int]]:
 
 
 def enlarge(path: str) -> Breaking:
-    """Make a file of five gigabytes that takes no room."""
+    """Create a sparse file of five gigabytes."""
 
     def breaking(tree: Submission) -> None:
         tree.write(path)
@@ -122,7 +122,7 @@ BROKEN: dict[str, tuple[Breaking, set[str]]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_broken_is_found_and_nothing_is_written(
+def test_a_malformed_submission_is_reported_and_not_modified(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     breaking, expected = BROKEN[name]
@@ -136,7 +136,7 @@ def test_what_is_broken_is_found_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("absent", ["results", "systems", "benchmarks", RESULT, "results/ex_n8"])
-def test_missing_folders_end_in_findings_or_a_usage_fault(
+def test_a_missing_folder_ends_with_an_expected_exit_status(
     absent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -147,7 +147,7 @@ def test_missing_folders_end_in_findings_or_a_usage_fault(
         assert status != Exit.CLEAN
 
 
-def test_no_such_folder_is_a_usage_fault(tmp_path: Path) -> None:
+def test_a_path_that_does_not_exist_is_a_usage_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "podium", "check", str(tmp_path / "nowhere")],
         capture_output=True,
@@ -164,7 +164,7 @@ def test_no_such_folder_is_a_usage_fault(tmp_path: Path) -> None:
 
 
 def evil(tree: Submission) -> None:
-    """Names with escape codes, line ends, and bytes that are no text."""
+    """Create names with escape codes, newlines, and bytes that are not UTF-8."""
     folder = os.fsencode(tree.root / RESULT)
     os.rename(folder + b"/result_0.txt", folder + b"/result_\x1b[31m\n0.txt")
     os.rename(folder + b"/result_1.txt", folder + b"/result_\xff.txt")
@@ -175,7 +175,7 @@ def evil(tree: Submission) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_names_never_reach_the_terminal_raw(
+def test_names_are_escaped_in_every_format(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -190,10 +190,10 @@ def test_names_never_reach_the_terminal_raw(
     out.encode("utf-8")
 
 
-# --- very many ---
+# --- many files ---
 
 
-def test_ten_thousand_files_are_told_of_in_a_few_lines(
+def test_ten_thousand_stray_files_are_reported_in_20_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path)
@@ -201,9 +201,9 @@ def test_ten_thousand_files_are_told_of_in_a_few_lines(
         (tree.root / RESULT / f"x{number}").touch()
     status, out = checked(tree, capsys, "--format", "json")
     assert status == Exit.CLEAN
-    told = [f for f in json.loads(out)["findings"] if f["id"] == "tree.unknown-file"]
-    assert len(told) == 20
-    assert any("9980 more" in finding["message"] for finding in told)
+    reported = [f for f in json.loads(out)["findings"] if f["id"] == "tree.unknown-file"]
+    assert len(reported) == 20
+    assert any("9980 more" in finding["message"] for finding in reported)
 
 
 def test_a_thousand_empty_logs_are_all_judged(
@@ -224,9 +224,9 @@ def test_a_thousand_folders_of_unknown_benchmarks_are_counted(
     for number in range(1000):
         (tree.root / f"results/ex_n8/b{number}").mkdir()
     _, out = checked(tree, capsys, "--format", "json")
-    told = [f for f in json.loads(out)["findings"] if f["id"] == "tree.unknown-benchmark"]
-    assert len(told) == 50
-    assert any("950 more" in finding["message"] for finding in told)
+    reported = [f for f in json.loads(out)["findings"] if f["id"] == "tree.unknown-benchmark"]
+    assert len(reported) == 50
+    assert any("950 more" in finding["message"] for finding in reported)
 
 
 # --- links that lead out of the submission ---
@@ -236,7 +236,7 @@ SECRET = "root:x:0:0:nobody's business"
 
 
 def outside(tree: Submission, name: str) -> Path:
-    """Move a file or folder of a submission out of it, and leave a link in its place."""
+    """Move a file or folder out of a submission, and leave a link in its place."""
     place = tree.root.parent / "outside" / name.replace("/", "_")
     place.parent.mkdir(exist_ok=True)
     (tree.root / name).rename(place)
@@ -256,7 +256,7 @@ LEADING_OUT = {
 
 @pytest.mark.parametrize("profile", ["policy", "verifier"])
 @pytest.mark.parametrize("name", LEADING_OUT)
-def test_what_a_link_out_of_the_submission_leads_to_is_not_read(
+def test_the_target_of_a_link_out_of_the_submission_is_not_read(
     name: str, profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path / "there")
@@ -281,8 +281,8 @@ def test_a_link_within_the_submission_is_followed(
     (tree.root / name).rename(tree.root / "documentation" / "moved")
     os.symlink(tree.root / "documentation" / "moved", tree.root / name)
     assert checked(tree, capsys, "--format", "json", "--profile", "verifier") == (status, out)
-    told = json.loads(checked(tree, capsys, "--format", "json")[1])
+    reported = json.loads(checked(tree, capsys, "--format", "json")[1])
     links = [
-        (f["path"], f["severity"]) for f in told["findings"] if f["id"] == "tree.linked-folder"
+        (f["path"], f["severity"]) for f in reported["findings"] if f["id"] == "tree.linked-folder"
     ]
     assert links == ([(name, "warning")] if name in ("results/ex_n8", RESULT) else [])

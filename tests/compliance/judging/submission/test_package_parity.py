@@ -1,4 +1,4 @@
-"""Packages in the verifier profile against the incumbent's package checker: published, damaged."""
+"""The verifier profile compared with the official checker on published and damaged packages."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ from tests.published import own_copy
 from tests.thorough import usually
 
 LARGEST = 6_000_000
-"""Bytes of a result's logs: larger ones show nothing that these do not, and the incumbent is slow.
-"""
+"""The most bytes of logs in a damaged result: larger results are slow and show nothing more."""
 
 
 def podium(root: Path, usage: str, name: str, profile: Profile = Profile.VERIFIER) -> Outcome:
@@ -43,13 +42,13 @@ def podium(root: Path, usage: str, name: str, profile: Profile = Profile.VERIFIE
 # --- published packages ---
 
 
-def test_published_packages_and_results_are_accepted_as_by_the_incumbent(corpus: Path) -> None:
+def test_published_packages_get_the_verdicts_of_the_official_checker(corpus: Path) -> None:
     known: dict[str, dict[str, Any]] = json.loads((corpus / "package-verdicts.json").read_text())
     wrong = []
     for name, theirs in known.items():
         found = podium(corpus / name, *usage_and_round(Path(name)))
         (entry,) = found.submissions
-        # On a traceback there is no answer: such a package is rejected here.
+        # After a traceback there is no verdict: podium rejects such a package.
         if (entry.verdict == "accepted") != (theirs["accepted"] and theirs["crash"] is None):
             wrong.append((name, entry.verdict, theirs))
         ours = {result.path: result.verdict == "rejected" for result in found.results}
@@ -60,16 +59,16 @@ def test_published_packages_and_results_are_accepted_as_by_the_incumbent(corpus:
     assert wrong == []
 
 
-# --- what damage showed ---
+# --- regressions found with damaged packages ---
 
 
 def first_round(place: Path) -> Submission:
-    """A package of 0.7, when the package checker did not look at descriptions yet."""
+    """A package of 0.7, whose package checker does not check descriptions."""
     log = build("training", "0.7", "open", "bert")
     return Submission(place, log).system(division="open").result()
 
 
-def test_before_1_0_a_description_is_only_asked_for_its_division(tmp_path: Path) -> None:
+def test_a_description_needs_only_its_division_before_1_0(tmp_path: Path) -> None:
     tree = first_round(tmp_path)
     description = tree.root / "systems" / "ex_n8.json"
     fields = json.loads(description.read_text())
@@ -78,12 +77,12 @@ def test_before_1_0_a_description_is_only_asked_for_its_division(tmp_path: Path)
         description.write_text(json.dumps(left))
         found = podium(tree.root, "training", "0.7")
         assert (found.submissions[0].verdict == "accepted") is bool(accepted)
-        told = [f for f in found.findings if (f.id, f.key) == ("system.missing-field", lacking)]
-        assert [f.severity for f in told] == [Severity.WARNING if accepted else Severity.ERROR]
+        reported = [f for f in found.findings if (f.id, f.key) == ("system.missing-field", lacking)]
+        assert [f.severity for f in reported] == [Severity.WARNING if accepted else Severity.ERROR]
         assert incumbent(tree.root, "training", "0.7") is accepted
 
 
-def test_values_of_any_type_end_no_package(tmp_path: Path) -> None:
+def test_values_of_any_type_do_not_cause_an_internal_error(tmp_path: Path) -> None:
     tree = first_round(tmp_path)
     for key in ("submission_benchmark", "global_batch_size", "eval_accuracy", "run_stop", "seed"):
         log = tree.root / tree.folder() / "result_0.txt"
@@ -99,7 +98,7 @@ def test_values_of_any_type_end_no_package(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spoilt", [False, True])
 @pytest.mark.parametrize("what", ["results", "system", "result", "log", "systems"])
-def test_links_within_a_package_are_followed_as_by_the_incumbent(
+def test_links_within_a_package_are_followed_as_by_the_official_checker(
     what: str, spoilt: bool, tmp_path: Path
 ) -> None:
     tree = first_round(tmp_path)
@@ -147,7 +146,7 @@ def _listening() -> Iterator[_Said]:
 
 
 def incumbent(root: Path, usage: str, name: str) -> bool | None:
-    """Whether the incumbent accepts a package; None where it ends in a traceback."""
+    """Whether the official checker accepts a package; None if it ends in a traceback."""
     checker = importlib.import_module("mlperf_logging.package_checker.package_checker")
     logs = importlib.import_module("mlperf_logging.compliance_checker.mlp_compliance")
     logs.enqueued_configs.clear()
@@ -173,7 +172,7 @@ def results(corpus: Path) -> list[tuple[str, str, Path, Path]]:
         usage, name = usage_and_round(result)
         described = submission / "systems" / f"{result.relative_to(submission).parts[1]}.json"
         size = sum(each.stat().st_size for each in result.glob("result_*.txt"))
-        # In 0.6 the incumbent's rules know only some of the round's benchmarks.
+        # The official checker has rules for only some benchmarks of 0.6.
         judged = find_round(usage, name).verified and name != "0.6"
         if judged and size <= LARGEST and described.is_file():
             found.append((usage, name, submission, result))
@@ -181,7 +180,7 @@ def results(corpus: Path) -> list[tuple[str, str, Path, Path]]:
 
 
 def lone(submission: Path, result: Path, root: Path) -> Path:
-    """A copy of one result of a submission, with its description; its folder."""
+    """Copy one result of a submission with its description, and return the folder of the copy."""
     place = root / result.relative_to(submission)
     own_copy(result, place)
     (place / "scaling.json").unlink(missing_ok=True)
@@ -192,7 +191,7 @@ def lone(submission: Path, result: Path, root: Path) -> Path:
 
 
 def compare(corpus: Path, seeds: range, scratch: Path) -> list[str]:
-    """What differs on damaged packages: in a verdict, or by a fault of podium's own."""
+    """Differences of the verdicts on damaged packages, and internal errors of podium."""
     known, wrong, accepted = results(corpus), [], 0
     for seed in seeds:
         rng = random.Random(f"package {seed}")
@@ -203,23 +202,27 @@ def compare(corpus: Path, seeds: range, scratch: Path) -> list[str]:
         both = [*found.findings, *podium(root, usage, name, Profile.POLICY).findings]
         wrong += [f"{seed} {done}: {f.message}" for f in both if f.id.startswith("internal.")]
         _, ours = compat_package(root, usage, f"{name}.0", Flags())
-        # A crash is a rejection: the official program has accepted nothing
+        # A crash is a rejection, because the official checker did not accept the package
         theirs = bool(incumbent(root, usage, name))
         accepted += theirs
         if ours != theirs:
             errors = [f.message for f in found.findings if f.severity is Severity.ERROR]
             wrong.append(f"{seed} {usage} {name} {result}: {done}; podium {ours}: {errors[:3]}")
         shutil.rmtree(root)
-    assert 0.2 < accepted / len(seeds) < 0.8  # else they would show little
+    assert 0.2 < accepted / len(seeds) < 0.8  # otherwise the comparison shows little
     return wrong
 
 
-def test_damaged_packages_are_accepted_as_by_the_incumbent(corpus: Path, tmp_path: Path) -> None:
+def test_damaged_packages_get_the_verdict_of_the_official_checker(
+    corpus: Path, tmp_path: Path
+) -> None:
     assert compare(corpus, range(24), tmp_path) == []
 
 
 @pytest.mark.long
-def test_many_damaged_packages(corpus: Path, tmp_path: Path) -> None:
-    """Other packages each day; the seed of one that differs is printed with it."""
+def test_many_damaged_packages_get_the_verdict_of_the_official_checker(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """The packages differ each day; a difference is printed with its seed."""
     first = date.today().toordinal() * 10_000
     assert compare(corpus, range(first, first + usually(200, 2_000)), tmp_path) == []

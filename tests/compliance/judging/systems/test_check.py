@@ -1,4 +1,4 @@
-"""A good system description, broken in one way each; and the incumbent's verdict on the same."""
+"""A good system description with one error at a time, and the verdict of the official checker."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OLD = find_round("training", "3.1")
 
 
 def good(**changes: Any) -> dict[str, Any]:
-    """A description that no text faults; a change to ... drops the field."""
+    """A description that violates no rule; a change to ... drops the field."""
     fields: dict[str, Any] = {name: field.example or "none" for name, field in FIELDS.items()}
     return {name: value for name, value in (fields | changes).items() if value is not ...}
 
@@ -58,7 +58,7 @@ def good(**changes: Any) -> dict[str, Any]:
 def judge(
     fields: dict[str, Any] | bytes | str, rules: Round = NEW, profile: Profile = Profile.POLICY
 ) -> SystemVerdict:
-    """The verdict on fields, or on text as written."""
+    """The verdict on fields, or on raw text."""
     if isinstance(fields, dict):
         fields = json.dumps(fields, indent=2)
     data = fields.encode() if isinstance(fields, str) else fields
@@ -66,7 +66,7 @@ def judge(
 
 
 def only(verdict: SystemVerdict) -> Finding:
-    """The one finding of a verdict."""
+    """The only finding of a verdict."""
     assert len(verdict.findings) == 1, [(f.id, f.message) for f in verdict.findings]
     return verdict.findings[0]
 
@@ -79,7 +79,7 @@ def line_of(fields: dict[str, Any], name: str) -> int:
     return list(fields).index(name) + 2
 
 
-# --- the good one ---------------------------------------------------------------------------------
+# --- good descriptions ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rules", ROUNDS, ids=lambda rules: rules.title)
@@ -89,14 +89,14 @@ def test_a_good_description_has_no_finding_in_any_round(rules: Round) -> None:
 
 
 @pytest.mark.parametrize("rules", ROUNDS, ids=lambda rules: rules.title)
-def test_the_schema_is_valid_and_the_good_description_fits(rules: Round) -> None:
+def test_the_schema_is_valid_and_accepts_a_good_description(rules: Round) -> None:
     schema = system_schema(rules)
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(good(), schema)
     json.dumps(schema)
 
 
-def test_the_description_is_parsed() -> None:
+def test_the_description_is_parsed_into_typed_fields() -> None:
     described = judge(good(division=" Closed", number_of_nodes=" 16 ")).description
     assert described is not None
     assert (described.number_of_nodes, described.accelerators_per_node) == (16, 8)
@@ -106,7 +106,7 @@ def test_the_description_is_parsed() -> None:
     assert described.submitter == "Example Labs"
 
 
-def test_python_callers_get_the_description_as_a_model(tmp_path: Path) -> None:
+def test_read_system_returns_a_model(tmp_path: Path) -> None:
     file = tmp_path / "8xEX.json"
     file.write_text(json.dumps(good(division=" Closed", number_of_nodes=" 16 ", more="kept")))
     system = read_system(file)
@@ -121,7 +121,9 @@ def test_python_callers_get_the_description_as_a_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "[]", "{"])
-def test_what_is_no_description_is_no_model(text: str | None, tmp_path: Path) -> None:
+def test_read_system_refuses_a_file_that_is_not_a_description(
+    text: str | None, tmp_path: Path
+) -> None:
     file = tmp_path / "8xEX.json"
     if text is not None:
         file.write_text(text)
@@ -129,11 +131,11 @@ def test_what_is_no_description_is_no_model(text: str | None, tmp_path: Path) ->
         read_system(file)
 
 
-# --- one fault each -------------------------------------------------------------------------------
+# --- single errors --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name, field in FIELDS.items() if field.official])
-def test_a_field_that_the_verifier_demands(name: str) -> None:
+def test_a_missing_field_that_the_verifier_requires_is_reported(name: str) -> None:
     found = only(judge(without(name), profile=Profile.VERIFIER))
     assert (found.id, found.key, found.line) == ("system.missing-field", name, None)
     assert found.severity is Severity.ERROR
@@ -145,13 +147,13 @@ def test_a_field_that_the_verifier_demands(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["system_type", "host_network_card_count"])
-def test_a_field_that_only_the_policy_demands(name: str) -> None:
+def test_a_missing_field_that_only_the_policy_requires_is_a_note(name: str) -> None:
     assert judge(without(name), profile=Profile.VERIFIER).findings == []
     found = only(judge(without(name)))
     assert (found.severity, found.stated_by) == (Severity.NOTE, StatedBy.POLICY)
 
 
-def test_demands_begin_with_their_round() -> None:
+def test_a_field_is_required_only_from_its_round_on() -> None:
     fields = without("host_network_card_count")
     assert judge(fields, find_round("training", "1.1")).findings == []
     announced = only(judge(fields, find_round("training", "2.0")))
@@ -162,20 +164,20 @@ def test_demands_begin_with_their_round() -> None:
     assert only(judge(fields, find_round("hpc", "3.0"))).message.endswith("is missing")
 
 
-def test_a_round_without_a_table_of_fields_demands_nothing_by_policy() -> None:
+def test_the_policy_requires_no_fields_in_a_round_without_a_field_table() -> None:
     found = only(judge(without("cooling"), find_round("training", "0.6")))
     assert (found.severity, found.stated_by) == (Severity.NOTE, StatedBy.VERIFIER)
     assert judge(without("cooling"), find_round("training", "0.5")).findings == []
 
 
-def test_a_round_without_a_verifier_makes_policy_errors() -> None:
+def test_a_missing_field_is_an_error_in_a_round_without_a_verifier() -> None:
     rules = find_round("hpc", "0.7")
     assert not rules.verified
     assert only(judge(without("framework"), rules)).severity is Severity.ERROR
     assert only(judge(good(framework=""), rules)).severity is Severity.WARNING
 
 
-def test_cores_or_virtual_processors() -> None:
+def test_a_core_count_or_a_vcpu_count_is_required() -> None:
     for one in ("host_processor_core_count", "host_processor_vcpu_count"):
         found = only(judge(without(one)))
         assert (found.severity, found.stated_by) == (Severity.WARNING, StatedBy.VERIFIER)
@@ -187,7 +189,7 @@ def test_cores_or_virtual_processors() -> None:
     assert only(judge(empty)).id == "system.empty-field"
 
 
-def test_a_preview_may_leave_both_out_from_2_1_on() -> None:
+def test_a_preview_may_omit_both_counts_from_2_1_on() -> None:
     empty = good(host_processor_core_count="", host_processor_vcpu_count="", status="Preview")
     assert only(judge(empty)).id == "system.preview-due"
     assert only(judge(empty, find_round("training", "2.1"))).id == "system.preview-due"
@@ -202,7 +204,7 @@ def test_a_preview_may_leave_both_out_from_2_1_on() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "  ", None, [], {}, "-"])
-def test_empty_values(value: Any) -> None:
+def test_an_empty_value_is_a_note(value: Any) -> None:
     fields = good(cooling=value)
     found = only(judge(fields))
     assert (found.id, found.line) == ("system.empty-field", line_of(fields, "cooling"))
@@ -211,7 +213,7 @@ def test_empty_values(value: Any) -> None:
     assert judge(fields, profile=Profile.VERIFIER).findings == []
 
 
-def test_accelerators_may_be_empty_where_there_are_none() -> None:
+def test_accelerator_fields_may_be_empty_without_accelerators() -> None:
     fields = good(accelerators_per_node="0", accelerator_model_name="", accelerator_interconnect="")
     assert judge(fields).findings == []
 
@@ -226,16 +228,16 @@ PLACEHOLDERS = (
 
 
 @pytest.mark.parametrize("text", PLACEHOLDERS)
-def test_placeholders(text: str) -> None:
+def test_a_placeholder_is_reported(text: str) -> None:
     assert only(judge(good(cooling=text))).id == "system.placeholder"
 
 
 @pytest.mark.parametrize("text", ["2 $/h", "me@example.org", "100% liquid", "{a}", "unknown"])
-def test_texts_that_are_no_placeholders(text: str) -> None:
+def test_other_text_is_not_a_placeholder(text: str) -> None:
     assert judge(good(cooling=text)).findings == []
 
 
-def test_placeholders_inside_a_value_are_named_one_by_one() -> None:
+def test_each_placeholder_in_a_nested_value_is_reported() -> None:
     stack = {"cuda": "FIXME?UNKNOWN", "nccl": "2.27", "lists": [{"hpcx": "TBD"}, "Not available"]}
     found = judge(good(other_software_stack=stack)).findings
     kept = [each for each in found if each.id != "system.private-software"]
@@ -247,7 +249,7 @@ def test_placeholders_inside_a_value_are_named_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("text", ["Not available", "not specified.", "UNAVAILABLE", "not_found"])
-def test_what_a_generator_did_not_find_is_a_note(text: str) -> None:
+def test_a_value_that_a_generator_did_not_find_is_a_note(text: str) -> None:
     found = only(judge(good(host_processor_interconnect=text)))
     assert (found.id, found.severity) == ("system.unfilled", Severity.NOTE)
 
@@ -255,7 +257,7 @@ def test_what_a_generator_did_not_find_is_a_note(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["0", "7", "0,1,2,3", "12.5", "cuda:0", "GPU 1", "gpu", "device_3"]
 )
-def test_a_number_is_not_the_name_of_an_accelerator(text: str) -> None:
+def test_an_index_as_the_name_of_an_accelerator_is_a_warning(text: str) -> None:
     found = only(judge(good(accelerator_model_name=text)))
     assert (found.id, found.severity) == ("system.not-a-name", Severity.WARNING)
     without = judge(good(accelerators_per_node="0", accelerator_model_name=text))
@@ -263,11 +265,11 @@ def test_a_number_is_not_the_name_of_an_accelerator(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["TPU", "GPU Max 1550", "CUDA-X 5", "[email protected] node"])
-def test_names_of_accelerators_that_look_like_an_index(text: str) -> None:
+def test_accelerator_names_that_resemble_an_index_are_accepted(text: str) -> None:
     assert judge(good(accelerator_model_name=text)).findings == []
 
 
-def test_a_part_of_the_own_name_is_a_placeholder() -> None:
+def test_a_part_of_the_field_name_is_a_placeholder() -> None:
     assert is_placeholder("host_processor_core_count", "core_count")
     assert not is_placeholder("cooling", "cooling")
     assert only(judge(good(framework="N/A"))).id == "system.placeholder"
@@ -278,7 +280,7 @@ def test_a_part_of_the_own_name_is_a_placeholder() -> None:
     ("value", "read"),
     [(8, 8), ("8", 8), (8.0, 8), ("8.0", 8), (" 8", 8), ("1,024", 1024), ("0008", 8)],
 )
-def test_counts_that_can_be_read(value: Any, read: int) -> None:
+def test_a_count_in_another_format_is_read_and_reported(value: Any, read: int) -> None:
     verdict = judge(good(number_of_nodes=value))
     plain = isinstance(value, int) or (isinstance(value, str) and value.isdigit())
     assert [f.id for f in verdict.findings] == ([] if plain else ["system.bad-count"])
@@ -299,11 +301,13 @@ def test_counts_that_can_be_read(value: Any, read: int) -> None:
         ("host_memory_capacity", Severity.ERROR),
     ],
 )
-def test_what_is_left_out_nearly_everywhere_is_a_note(name: str, severity: Severity) -> None:
+def test_a_missing_field_is_a_note_if_most_descriptions_omit_it(
+    name: str, severity: Severity
+) -> None:
     assert only(judge(without(name))).severity is severity
 
 
-def test_a_field_that_says_what_the_system_is_must_not_be_empty() -> None:
+def test_an_empty_field_that_identifies_the_system_is_a_warning() -> None:
     for name in ("host_memory_capacity", "accelerator_model_name", "framework"):
         assert judge(good(**{name: ""})).findings[-1].severity is Severity.WARNING
 
@@ -311,7 +315,7 @@ def test_a_field_that_says_what_the_system_is_must_not_be_empty() -> None:
 @pytest.mark.parametrize(
     "value", ["eight", "8x", -1, "0", 0, True, None, "", 8.5, [8], {}, "N/A", 10**12, float("inf")]
 )
-def test_counts_that_cannot(value: Any) -> None:
+def test_an_invalid_count_is_an_error(value: Any) -> None:
     fields = good(number_of_nodes=value)
     found = [f for f in judge(fields).findings if f.id != "system.not-json"]
     assert [(f.id, f.severity) for f in found] == [("system.bad-count", Severity.ERROR)]
@@ -319,14 +323,14 @@ def test_counts_that_cannot(value: Any) -> None:
     assert judge(fields, profile=Profile.VERIFIER).findings == []
 
 
-def test_no_accelerator_is_a_count_and_a_core_count_weighs_less() -> None:
+def test_zero_accelerators_are_valid_and_a_bad_core_count_is_a_warning() -> None:
     none = good(accelerators_per_node="0", accelerator_model_name="N/A")
     assert judge(none).findings == []
     assert only(judge(good(host_processor_core_count="many"))).severity is Severity.WARNING
 
 
 @pytest.mark.parametrize("name", [name for name, field in FIELDS.items() if field.crashes])
-def test_where_the_verifier_crashes(name: str) -> None:
+def test_a_value_that_crashes_the_verifier_is_reported(name: str) -> None:
     found = only(judge(good(**{name: 8}), profile=Profile.VERIFIER))
     assert (found.id, found.severity, found.key) == ("system.verifier-crash", Severity.ERROR, name)
     assert "the official verifier crashes" in found.message
@@ -337,7 +341,7 @@ def test_where_the_verifier_crashes(name: str) -> None:
 # --- spellings ------------------------------------------------------------------------------------
 
 
-def test_status_from_4_0_on() -> None:
+def test_a_status_needs_an_exact_spelling_from_4_0_on() -> None:
     for status in ("onprem", "available onprem"):
         found, *others = judge(good(status=status)).findings
         assert (found.id, found.severity) == ("system.bad-status", Severity.ERROR)
@@ -359,20 +363,20 @@ def test_status_from_4_0_on() -> None:
 
 
 @pytest.mark.parametrize("rules", [OLD, find_round("hpc", "3.0")], ids=lambda rules: rules.title)
-def test_status_where_no_spelling_is_demanded(rules: Round) -> None:
+def test_other_spellings_of_a_status_are_accepted_in_older_rounds(rules: Round) -> None:
     for status in ("onprem", "cloud", "available", "research", "Available in cloud"):
         assert judge(good(status=status), rules).findings == []
     assert only(judge(good(status="banana"), rules)).severity is Severity.WARNING
     assert judge(good(status="banana"), rules, Profile.VERIFIER).findings == []
 
 
-def test_categories() -> None:
+def test_statuses_are_mapped_to_categories() -> None:
     assert category_of("Research, Development, or Internal (RDI)") is Category.RDI
     assert category_of("On-Premises") is Category.ON_PREMISE
     assert category_of(3) is None
 
 
-def test_division() -> None:
+def test_a_misspelled_division_gets_a_hint() -> None:
     assert "'closed'" in only(judge(good(division="Closed"))).hint
     found = only(judge(good(division="close")))
     assert found.id == "system.bad-division"
@@ -382,7 +386,7 @@ def test_division() -> None:
     assert judge(good(division="banana"), profile=Profile.VERIFIER).findings == []
 
 
-def test_a_misspelt_field_is_named_at_its_line() -> None:
+def test_a_misspelled_field_is_reported_at_its_line() -> None:
     fields = good(division=..., divison="closed")
     found = only(judge(fields))
     assert (found.id, found.key) == ("system.misspelt-field", "divison")
@@ -393,18 +397,18 @@ def test_a_misspelt_field_is_named_at_its_line() -> None:
 
 
 @pytest.mark.parametrize("name", ["system-type", "System_Type", "system type"])
-def test_other_separators(name: str) -> None:
+def test_a_field_name_with_other_separators_is_a_warning(name: str) -> None:
     found = only(judge(good(system_type=..., **{name: "datacenter"})))
     assert (found.id, found.severity) == ("system.misspelt-field", Severity.WARNING)
 
 
-def test_further_fields_are_fine() -> None:
+def test_additional_fields_are_accepted() -> None:
     assert (
         judge(good(framework_name="x", hardware="y", power_supply_details={"a": 1})).findings == []
     )
 
 
-def test_all_faults_at_once() -> None:
+def test_several_errors_are_all_reported() -> None:
     fields = good(cooling=..., status="onprem", number_of_nodes="x", division="Open", framework="")
     ids = {found.id for found in judge(fields).findings}
     assert ids == {
@@ -422,7 +426,7 @@ TEXT = json.dumps(good(), indent=2)
 
 
 def broken(text: str | bytes, line: int, said: str) -> None:
-    """Assert that both profiles fail the text, at a line, and nothing else is found."""
+    """Assert that both profiles report only invalid JSON, and the policy at this line."""
     found = only(judge(text))
     assert (found.id, found.severity) == ("system.not-json", Severity.ERROR)
     assert found.line == line
@@ -430,7 +434,7 @@ def broken(text: str | bytes, line: int, said: str) -> None:
     assert [f.id for f in judge(text, profile=Profile.VERIFIER).findings] == ["system.not-json"]
 
 
-def test_text_that_is_not_quite_json() -> None:
+def test_almost_valid_json_is_reported_with_its_cause() -> None:
     last = len(FIELDS) + 1
     broken(TEXT[:-2] + ",\n}", last, "comma after the last field")
     broken(TEXT[:-1], last, "ends before the end of the object")
@@ -451,7 +455,7 @@ def test_text_that_is_not_quite_json() -> None:
     ["TBD", "cooling", 'for "cooling": air', "caf\xe9\\", {"cooling": 1}, ["cooling"]],
     ids=str,
 )
-def test_a_finding_has_its_fields_line_whatever_else_says_its_name(before: object) -> None:
+def test_a_field_is_located_even_if_other_values_contain_its_name(before: object) -> None:
     fields = {"submitter": before} | good(submitter=before, cooling="TBD")
     for indent in (2, 0):
         text = json.dumps(fields, indent=indent)
@@ -482,14 +486,14 @@ def test_several_syntax_errors_are_all_reported() -> None:
         ("\0\0", "not valid JSON"),
     ],
 )
-def test_no_object(text: str, said: str) -> None:
+def test_a_description_that_is_not_an_object_is_reported(text: str, said: str) -> None:
     verdict = judge(text)
     assert said in only(verdict).message
     assert verdict.description is None
     assert not judge(text, profile=Profile.VERIFIER).passed
 
 
-def test_a_field_given_twice() -> None:
+def test_a_duplicate_field_is_a_warning() -> None:
     text = TEXT.replace("{", '{\n  "status": "bad",', 1)
     found = only(judge(text))
     assert (found.id, found.key, found.severity) == (
@@ -501,13 +505,13 @@ def test_a_field_given_twice() -> None:
     assert judge(text, profile=Profile.VERIFIER).findings == []
 
 
-def test_values_that_json_does_not_have() -> None:
+def test_a_nan_value_is_not_valid_json() -> None:
     text = TEXT.replace('"none"', "NaN", 1)
     assert only(judge(text)).id == "system.not-json"
     assert judge(text, profile=Profile.VERIFIER).findings == []
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_fails_in_both_profiles(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     with (tmp_path / "huge.json").open("wb") as stream:
@@ -522,7 +526,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_no_damage_raises(data: st.DataObject) -> None:
+def test_a_damaged_description_does_not_raise(data: st.DataObject) -> None:
     text = bytearray(TEXT.encode())
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(text) - 1))
@@ -556,7 +560,7 @@ ODD = st.sampled_from([*ODD_TEXTS, *ODD_WORDS, "Available on-premise", "x", "\t-
     st.dictionaries(st.sampled_from(sorted(FIELDS)), JSON | ODD, min_size=1, max_size=5),
     st.sampled_from(ROUNDS),
 )
-def test_no_value_raises_and_what_breaks_the_schema_is_found(
+def test_any_value_that_violates_the_schema_is_reported(
     changes: dict[str, Any], rules: Round
 ) -> None:
     fields = good(**changes)
@@ -567,9 +571,7 @@ def test_no_value_raises_and_what_breaks_the_schema_is_found(
     judge(fields, rules, Profile.VERIFIER)
 
 
-def test_system_check_goes_by_the_schema_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_system_check_applies_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "8xEX.json"
     file.write_text(json.dumps(good()))
     assert check_systems([file], Options(round="5.1")).findings == []
@@ -580,7 +582,7 @@ def test_system_check_goes_by_the_schema_too(
     assert (found.id, found.severity) == ("system.schema", Severity.WARNING)
 
 
-# --- what cannot be meant ---
+# --- implausible values ---
 
 
 @pytest.mark.parametrize(
@@ -597,7 +599,7 @@ def test_system_check_goes_by_the_schema_too(
         ("sw_notes", "compiler not yet released", "system.private-software"),
     ],
 )
-def test_what_cannot_be_meant(field: str, value: Any, rule: str) -> None:
+def test_an_implausible_value_is_reported_by_the_policy(field: str, value: Any, rule: str) -> None:
     fields = good(**{field: value})
     found = only(judge(fields))
     assert (found.id, found.key, found.line) == (rule, field, line_of(fields, field))
@@ -620,25 +622,25 @@ def test_what_cannot_be_meant(field: str, value: Any, rule: str) -> None:
         ("other_software_stack", {"jax": "nightly"}),
     ],
 )
-def test_what_descriptions_may_say(field: str, value: Any) -> None:
+def test_a_plausible_value_is_accepted(field: str, value: Any) -> None:
     assert judge(good(**{field: value})).findings == []
 
 
 @pytest.mark.parametrize("status", ["Preview", "Research, Development, or Internal (RDI)"])
-def test_private_software_is_for_systems_that_are_not_available(status: str) -> None:
+def test_private_software_is_accepted_in_a_system_not_yet_available(status: str) -> None:
     found = judge(good(status=status, framework="a private build")).findings
     assert "system.private-software" not in [each.id for each in found]
 
 
 @pytest.mark.parametrize(("name", "days"), [("1.0", 180), ("1.1", 140), ("5.1", 140)])
-def test_a_preview_is_reminded_of_what_it_commits_to(name: str, days: int) -> None:
+def test_a_preview_gets_a_note_on_its_deadline(name: str, days: int) -> None:
     found = judge(good(status="Preview"), find_round("training", name)).findings
     (note,) = [each for each in found if each.id == "system.preview-due"]
     assert note.severity is Severity.NOTE
     assert f"after {days} days" in note.message
 
 
-def test_a_division_that_is_no_spelling_of_one_is_an_error() -> None:
+def test_an_unknown_division_is_an_error_and_a_misspelled_one_a_warning() -> None:
     for division in ("close", "Closed", "opem"):
         assert only(judge(good(division=division))).severity is Severity.WARNING
     found = only(judge(good(division="banana")))
@@ -651,17 +653,17 @@ def test_an_empty_division_is_an_error(division: str | None) -> None:
     assert (found.id, found.severity) == ("system.bad-division", Severity.ERROR)
 
 
-# --- agreement ------------------------------------------------------------------------------------
+# --- agreement with logs and folders --------------------------------------------------------------
 
 
 def differs(facts: LogFacts, **changes: Any) -> list[str]:
-    """Ids of what a log says otherwise than a description of 8 nodes of 8 accelerators."""
+    """Ids of the findings for a log and a description of 8 nodes with 8 accelerators each."""
     found = agrees_with_logs(describe(good(**changes)), facts, "result_0.txt")
     assert all(each.stated_by is StatedBy.POLICY for each in found)
     return [each.id for each in found]
 
 
-def test_agreement_with_logs() -> None:
+def test_a_log_must_agree_with_the_description() -> None:
     agrees = LogFacts("EXAMPLE labs", "8xEX", "onprem", 8, 8)
     assert differs(agrees) == []
     assert differs(LogFacts()) == []
@@ -677,7 +679,7 @@ def test_agreement_with_logs() -> None:
     assert differs(LogFacts(status="cloud"), status="available") == []
 
 
-def test_a_placeholder_in_a_log_weighs_less_than_another_name() -> None:
+def test_a_placeholder_in_a_log_is_a_note_and_another_name_a_warning() -> None:
     for facts, severity in (
         (LogFacts(org="SUBMISSION_ORG_PLACEHOLDER"), Severity.NOTE),
         (LogFacts(org="Other"), Severity.WARNING),
@@ -697,7 +699,7 @@ def test_a_folder_may_have_the_initials_of_the_submitter(folder: str, same: bool
     assert (not [*agrees_with_folder(description, folder, "systems/a.json")]) is same
 
 
-def test_agreement_of_sizes() -> None:
+def test_a_log_must_agree_with_the_size_of_the_system() -> None:
     assert differs(LogFacts(nodes=4, accelerators_per_node=8)) == ["system.size-mismatch"]
     assert differs(LogFacts(nodes=4, accelerators_per_node=8, weak=True)) == []
     assert differs(LogFacts(nodes=16, accelerators_per_node=8, weak=True)) != []
@@ -705,7 +707,7 @@ def test_agreement_of_sizes() -> None:
     assert differs(LogFacts(accelerators_per_node=4)) == ["system.size-mismatch"]
 
 
-def test_organisations() -> None:
+def test_different_spellings_of_an_organization_are_equal() -> None:
     assert same_organization("CoreWeave + IBM + NVIDIA", "IBM+CoreWeave+NVIDIA")
     assert same_organization("HabanaLabs", "Habana")
     assert same_organization("Juniper Networks", "JuniperNetworks")
@@ -716,13 +718,13 @@ def test_organisations() -> None:
     assert [*agrees_with_folder(describe(good()), "Example_Labs", "s.json")] == []
 
 
-def test_read_count_refuses_what_is_no_count() -> None:
+def test_read_count_refuses_values_that_are_not_counts() -> None:
     assert read_count("٣").value is None
     assert read_count("1e3").value is None
     assert read_count(float("nan")).value is None
 
 
-# --- the incumbent --------------------------------------------------------------------------------
+# --- the official checker -------------------------------------------------------------------------
 
 ORACLE = """
 import json, logging, runpy, sys
@@ -747,7 +749,7 @@ json.dump(answers, sys.stdout)
 
 
 def oracle(cases: list[tuple[str, str, str]], folder: Path) -> list[bool]:
-    """Whether the incumbent accepts each (file, usage, round); a traceback is a no."""
+    """Whether the official checker accepts each (file, usage, round); a traceback is False."""
     pytest.importorskip("mlperf_logging")
     call = [sys.executable, "-c", ORACLE]
     done = subprocess.run(
@@ -759,7 +761,7 @@ def oracle(cases: list[tuple[str, str, str]], folder: Path) -> list[bool]:
 
 @cache
 def damages() -> tuple[bytes, ...]:
-    """Descriptions of every kind of fault, as bytes."""
+    """Descriptions with every kind of error, as bytes."""
     values: tuple[Any, ...] = ("", 8, 8.0, None, [], {}, True, "x", "onprem", "Preview")
     made = [json.dumps(without(name)) for name in FIELDS]
     made += [json.dumps(good(**{name: value})) for name in FIELDS for value in values]
@@ -771,7 +773,9 @@ def damages() -> tuple[bytes, ...]:
 
 
 @pytest.mark.parametrize("rules", [NEW, OLD, find_round("hpc", "3.0")], ids=lambda r: r.title)
-def test_verdicts_are_the_incumbents_on_damaged_descriptions(rules: Round, tmp_path: Path) -> None:
+def test_damaged_descriptions_get_the_verdict_of_the_official_checker(
+    rules: Round, tmp_path: Path
+) -> None:
     cases = []
     for number, data in enumerate(damages()):
         (tmp_path / f"{number}.json").write_bytes(data)
@@ -781,7 +785,7 @@ def test_verdicts_are_the_incumbents_on_damaged_descriptions(rules: Round, tmp_p
         assert verdict.passed == accepted, (tmp_path / name).read_bytes()[:2000]
 
 
-def test_verdicts_are_the_incumbents_on_every_published_description(
+def test_published_descriptions_get_the_verdict_of_the_official_checker(
     corpus: Path, tmp_path: Path
 ) -> None:
     files = sorted(corpus.glob("**/systems/*.json"))

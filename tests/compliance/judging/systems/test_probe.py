@@ -1,4 +1,4 @@
-"""What a machine is made of: read off fake programs and a fake `sys`, also where they are wrong."""
+"""The probe of a machine, with fake programs and a fake `sys`, including wrong ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LINKS = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n" + "".join(
 
 
 def matrix(*rows: str) -> str:
-    """The answer of nvidia-smi topo -m, with the column of a network card."""
+    """The output of nvidia-smi topo -m, with the column of a network card."""
     names = "\t".join(f"GPU{number}" for number in range(len(rows)))
     body = "\n".join(
         f"GPU{at}\t{row.replace(' ', chr(9))}\tSYS\t0-51" for at, row in enumerate(rows)
@@ -44,7 +44,7 @@ def matrix(*rows: str) -> str:
 
 
 def smi(rows: str, links: str = LINKS, topology: str = "") -> str:
-    """A fake nvidia-smi that tells these rows to a query."""
+    """A fake nvidia-smi that answers a query with these rows."""
     return f"""#!/bin/sh
 case "$1" in
   --query-gpu*) /bin/cat <<'END'
@@ -82,7 +82,7 @@ def rocm(text: str) -> str:
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """Puts programs on a path that holds nothing else; torch is not there."""
+    """A function that puts programs on an otherwise empty PATH; torch is not installed."""
     place = tmp_path / "bin"
     place.mkdir()
     monkeypatch.setenv("PATH", str(place))
@@ -98,7 +98,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A machine whose bus shows no accelerator."""
+    """A machine without an accelerator on its bus."""
     put(tmp_path / "root", {"bus/pci/devices/0000:00:01.0/class": "0x060000"})
     return tmp_path / "root"
 
@@ -113,7 +113,7 @@ def put(root: Path, files: dict[str, str]) -> None:
 # --- accelerators ---
 
 
-def test_nvidia_smi_tells_everything(fake: Fake, root: Path) -> None:
+def test_all_fields_are_read_from_nvidia_smi(fake: Fake, root: Path) -> None:
     fake("nvidia-smi", smi("\n".join([H100] * 8)))
     found = probe_accelerators(root)
     assert found.notes == []
@@ -143,7 +143,7 @@ def test_nvidia_smi_tells_everything(fake: Fake, root: Path) -> None:
         ("GPU0\tX\nGPU2\tNV1\n", None),
     ],
 )
-def test_the_links_between_accelerators_are_the_topology(
+def test_the_topology_is_read_from_the_links_between_accelerators(
     topology: str, said: str | None, fake: Fake, root: Path
 ) -> None:
     fake("nvidia-smi", smi("\n".join([H100] * 3), topology=topology))
@@ -152,7 +152,7 @@ def test_the_links_between_accelerators_are_the_topology(
     assert found.notes == []
 
 
-def test_what_nvidia_smi_does_not_know_is_left_out(fake: Fake, root: Path) -> None:
+def test_fields_that_nvidia_smi_does_not_know_are_omitted(fake: Fake, root: Path) -> None:
     fake("nvidia-smi", smi("NVIDIA GB10, [N/A], [Not Supported], [N/A], [N/A], 580.82", ""))
     found = probe_accelerators(root)
     assert found.fields == {
@@ -171,10 +171,12 @@ def test_accelerators_of_several_models_are_a_note(fake: Fake, root: Path) -> No
 
 @pytest.mark.parametrize("before", ["", "WARNING: AMD GPU device(s) is/are in a low-power state\n"])
 @pytest.mark.parametrize("key", ["Card Series", "Card series"])
-def test_rocm_smi_tells_names_and_memory(fake: Fake, root: Path, before: str, key: str) -> None:
+def test_names_and_memory_are_read_from_rocm_smi(
+    fake: Fake, root: Path, before: str, key: str
+) -> None:
     card = {key if name == "Card Series" else name: v for name, v in MI300["card0"].items()}
-    told = {f"card{n}": card for n in range(8)} | {"system": MI300["system"]}
-    fake("rocm-smi", rocm(before + json.dumps(told)))
+    reported = {f"card{n}": card for n in range(8)} | {"system": MI300["system"]}
+    fake("rocm-smi", rocm(before + json.dumps(reported)))
     found = probe_accelerators(root)
     assert found.notes == []
     assert found.fields | {"other_software_stack": ""} == {
@@ -197,7 +199,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("name", GARBAGE)
-def test_garbage_of_nvidia_smi_is_a_note_and_no_number(name: str, fake: Fake, root: Path) -> None:
+def test_invalid_output_of_nvidia_smi_is_a_note(name: str, fake: Fake, root: Path) -> None:
     fake("nvidia-smi", smi(GARBAGE[name]))
     found = probe_accelerators(root)
     assert found.fields == {}
@@ -208,28 +210,28 @@ def test_garbage_of_nvidia_smi_is_a_note_and_no_number(name: str, fake: Fake, ro
     "text",
     ["{", "[]", "{}", "null", '{"card0": 5}', '{"cardx": {}}', "Exception: no driver", "{" * 9000],
 )
-def test_garbage_of_rocm_smi_is_a_note_and_no_number(text: str, fake: Fake, root: Path) -> None:
+def test_invalid_output_of_rocm_smi_is_a_note(text: str, fake: Fake, root: Path) -> None:
     fake("rocm-smi", rocm(text))
     found = probe_accelerators(root)
     assert found.fields == {}
     assert found.notes[0] == "the output of rocm-smi cannot be read"
 
 
-def test_odd_numbers_of_rocm_smi_are_left_out(fake: Fake, root: Path) -> None:
+def test_invalid_numbers_of_rocm_smi_are_omitted(fake: Fake, root: Path) -> None:
     fake("rocm-smi", rocm('{"card0": {"Card Series": "N/A", "VRAM Total Memory (B)": "much"}}'))
     found = probe_accelerators(root)
     assert found.fields["accelerator_model_name"] == "AMD accelerator"
     assert "accelerator_memory_capacity" not in found.fields
 
 
-def test_a_driver_without_devices_leaves_the_next_to_be_asked(fake: Fake, root: Path) -> None:
+def test_the_next_program_is_asked_if_a_driver_has_no_devices(fake: Fake, root: Path) -> None:
     fake("nvidia-smi", smi("No devices were found"))
     fake("rocm-smi", rocm(json.dumps(MI300)))
     found = probe_accelerators(root)
     assert (found.fields["accelerators_per_node"], found.notes) == ("1", [])
 
 
-def test_a_program_that_hangs_is_ended_with_all_that_it_started(
+def test_a_program_that_hangs_is_ended_after_the_time_limit(
     fake: Fake, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accelerators, "PATIENCE", 0.5)
@@ -252,20 +254,18 @@ def test_a_program_that_fails_or_cannot_be_run_is_a_note(fake: Fake, root: Path)
     assert found.fields == {}
 
 
-def test_endless_output_is_read_no_further_than_bounded(fake: Fake) -> None:
+def test_the_output_of_a_program_is_read_up_to_a_limit(fake: Fake) -> None:
     fake("flood", "#!/bin/sh\n/usr/bin/head -c 5000000 /dev/zero\n")
     text = ask(("flood",)).text
     assert text is not None
     assert len(text) == accelerators.MOST_OUTPUT
 
 
-def test_no_program_and_nothing_on_the_bus_is_a_node_without_accelerators(
-    fake: Fake, root: Path
-) -> None:
+def test_a_node_without_programs_and_devices_has_0_accelerators(fake: Fake, root: Path) -> None:
     assert probe_accelerators(root).fields == {"accelerators_per_node": "0"}
 
 
-def test_no_program_but_something_on_the_bus_is_left_to_a_person(fake: Fake, root: Path) -> None:
+def test_an_accelerator_on_the_bus_without_a_program_is_a_note(fake: Fake, root: Path) -> None:
     put(root, {"bus/pci/devices/0000:3b:00.0/class": "0x030200"})
     found = probe_accelerators(root)
     assert found.fields == {}
@@ -273,7 +273,7 @@ def test_no_program_but_something_on_the_bus_is_left_to_a_person(fake: Fake, roo
     assert probe_accelerators(root / "absent").fields == {}
 
 
-def test_torch_is_asked_in_a_process_of_its_own(
+def test_torch_is_asked_in_a_separate_process(
     fake: Fake, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accelerators, "find_spec", lambda _: object())
@@ -291,11 +291,11 @@ def test_torch_is_asked_in_a_process_of_its_own(
 
 
 @given(st.text(max_size=300))
-def test_no_answer_of_a_program_breaks_the_probe(text: str) -> None:
+def test_any_output_of_a_program_is_parsed_without_an_exception(text: str) -> None:
     found = ProbedFields()
     accelerators._rows(accelerators.Answer(text), found)
-    for told in accelerators._json_in(text).values():
-        accelerators._is_card("card0", told)
+    for reported in accelerators._json_in(text).values():
+        accelerators._is_card("card0", reported)
 
 
 # --- host, disks, network ---
@@ -316,7 +316,7 @@ def test_processors_are_counted_by_their_packages(root: Path) -> None:
     assert fields["operating_system"]
 
 
-def test_a_kernel_that_tells_nothing_gives_a_note(root: Path) -> None:
+def test_missing_kernel_information_gives_notes(root: Path) -> None:
     found = probe_host(root / "absent")
     assert "host_processors_per_node" not in found.fields
     assert "host_processor_core_count" not in found.fields
@@ -325,7 +325,7 @@ def test_a_kernel_that_tells_nothing_gives_a_note(root: Path) -> None:
     assert probe_network(root).notes == ["no network card is visible"]
 
 
-def test_disks_are_told_by_size_and_kind(root: Path) -> None:
+def test_disks_are_grouped_by_size_and_kind(root: Path) -> None:
     for number in range(4):
         put(root, {f"block/nvme{number}n1/size": "7501476528"})
     put(root, {"block/sda/size": "937703088", "block/sda/queue/rotational": "0"})
@@ -362,7 +362,7 @@ def test_network_cards_are_counted_by_kind(root: Path) -> None:
     }
 
 
-def test_software_is_told_by_what_is_installed_and_by_the_container() -> None:
+def test_software_is_read_from_the_environment_and_the_installation() -> None:
     fields = probe_software({"NCCL_VERSION": "2.27.3", "HOME": "/x"}).fields
     assert fields["other_software_stack"].startswith("NCCL 2.27.3, Python 3.")
 
@@ -370,7 +370,7 @@ def test_software_is_told_by_what_is_installed_and_by_the_container() -> None:
 # --- probe files ---
 
 
-def test_a_probe_file_comes_back_as_it_was(fake: Fake, root: Path, tmp_path: Path) -> None:
+def test_a_probe_file_is_read_back_unchanged(fake: Fake, root: Path, tmp_path: Path) -> None:
     fake("nvidia-smi", smi(H100))
     probe = probe_node(root)
     assert probe.fields["accelerators_per_node"] == "1"
@@ -387,7 +387,7 @@ def test_a_probe_file_comes_back_as_it_was(fake: Fake, root: Path, tmp_path: Pat
         *('{"fields": {"colour": "red"}}', f'{{"fields": {{"cooling": "{"x" * 9999}"}}}}'),
     ],
 )
-def test_what_is_no_probe_is_a_wrong_argument(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_probe_is_a_usage_error(text: str, tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text(text)
     with pytest.raises(UsageFault, match="is not a podium probe"):
         read_probe(tmp_path / "n.json")
@@ -415,7 +415,7 @@ def test_missing_libraries_are_one_note_and_the_rest_is_probed(
     assert probe.fields["operating_system"]
 
 
-def test_a_part_that_fails_is_a_note_and_the_rest_goes_on(
+def test_a_failing_part_is_a_note_and_the_rest_is_probed(
     fake: Fake, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import psutil

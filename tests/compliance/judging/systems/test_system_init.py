@@ -1,4 +1,4 @@
-"""`podium system init`: a description from every source, with marks where a person must write."""
+"""`podium system init`: a description from all sources, with marks for missing fields."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def init(file: Path, *more: str, round_: str = "5.1", usage: str = "training") -
     return run([*call, *more])
 
 
-def told(file: Path) -> dict[str, str]:
+def reported(file: Path) -> dict[str, str]:
     fields: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
     return fields
 
 
 def marked(file: Path) -> set[str]:
-    return {name for name, value in told(file).items() if value.startswith(MARK)}
+    return {name for name, value in reported(file).items() if value.startswith(MARK)}
 
 
 def node(path: Path, host: str, **changes: str) -> Path:
@@ -68,22 +68,22 @@ def set_all(examples: Mapping[str, str]) -> list[str]:
     return [part for name, text in examples.items() for part in ("--set", f"{name}={text}")]
 
 
-# --- marks and what check says of them ---
+# --- marks, and the findings of check ---
 
 
 @pytest.mark.parametrize(("usage", "name"), ROUNDS)
-def test_every_mark_is_named_by_check(usage: str, name: str, tmp_path: Path) -> None:
+def test_check_reports_every_mark(usage: str, name: str, tmp_path: Path) -> None:
     file = tmp_path / "ex_n8.json"
     assert init(file, round_=name, usage=usage) == Exit.CLEAN
     found = check_system(file, file.name, find_round(usage, name), Profile.POLICY).findings
-    assert list(told(file)) == list(FIELDS)
+    assert list(reported(file)) == list(FIELDS)
     assert marked(file)
     assert marked(file) <= {finding.key for finding in found}
 
 
 @pytest.mark.parametrize(("usage", "name"), ROUNDS)
 @pytest.mark.parametrize("profile", list(Profile))
-def test_with_every_mark_filled_in_check_finds_nothing(
+def test_a_description_without_marks_has_no_findings(
     usage: str, name: str, profile: Profile, tmp_path: Path
 ) -> None:
     file = tmp_path / "ex_n8.json"
@@ -93,21 +93,21 @@ def test_with_every_mark_filled_in_check_finds_nothing(
     assert marked(file) == set()
     rules = find_round(usage, name)
     assert check_system(file, file.name, rules, profile).findings == []
-    assert unfit(told(file), rules) == []
+    assert unfit(reported(file), rules) == []
     status = run(["system", "check", str(file), "--round", name, "--usage", usage, "--strict"])
     assert status == Exit.CLEAN
 
 
-def test_a_node_without_accelerators_is_not_asked_about_them(tmp_path: Path) -> None:
+def test_a_node_without_accelerators_has_no_accelerator_marks(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     init(file, "--set", "accelerators_per_node=0")
     assert not {name for name in marked(file) if name.startswith("accelerator")}
 
 
-def test_a_preview_need_not_tell_its_cores(tmp_path: Path) -> None:
+def test_a_preview_has_no_mark_for_its_core_count(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     init(file, "--set", "status=preview")
-    assert told(file)["status"] == "Preview"
+    assert reported(file)["status"] == "Preview"
     assert "host_processor_core_count" not in marked(file)
     init(tmp_path / "t.json", "--set", "host_processor_vcpu_count=128")
     assert "host_processor_core_count" not in marked(tmp_path / "t.json")
@@ -116,18 +116,20 @@ def test_a_preview_need_not_tell_its_cores(tmp_path: Path) -> None:
 # --- sources ---
 
 
-def test_every_field_has_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_field_can_be_set_by_a_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, field in FIELDS.items():
         variable = f"MLPERF_{name.upper().replace('-', '_')}"
         monkeypatch.setenv(variable, field.example or f"a note on {name}")
     file = tmp_path / "s.json"
     init(file)
     assert marked(file) == set()
-    assert told(file)["accelerator_on-chip_memories"] == "L1: 32 KB"
-    assert told(file)["hw_notes"] == "a note on hw_notes"
+    assert reported(file)["accelerator_on-chip_memories"] == "L1: 32 KB"
+    assert reported(file)["hw_notes"] == "a note on hw_notes"
 
 
-def test_variables_of_other_names_count_where_the_field_has_none(
+def test_a_field_is_read_from_variables_with_other_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     values = {
@@ -144,7 +146,7 @@ def test_variables_of_other_names_count_where_the_field_has_none(
         monkeypatch.setenv(name, value)
     file = tmp_path / "ex_n64.json"
     init(file)
-    fields = told(file)
+    fields = reported(file)
     assert (fields["submitter"], fields["number_of_nodes"]) == ("Acme", "64")
     assert fields["operating_system"] == "Ubuntu 24.04 / DGX OS 7"
     assert (fields["status"], fields["division"]) == ("Available on-premise", "closed")
@@ -156,14 +158,12 @@ def test_variables_of_other_names_count_where_the_field_has_none(
     assert "64 ($DGXNNODES)" in display_path
 
 
-def test_an_ambiguous_status_is_left_to_a_person(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_ambiguous_status_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLPERF_STATUS", "available")
     init(tmp_path / "new.json")
     assert "status" in marked(tmp_path / "new.json")
     init(tmp_path / "old.json", round_="2.0")
-    assert told(tmp_path / "old.json")["status"] == "available"
+    assert reported(tmp_path / "old.json")["status"] == "available"
 
 
 SYSINFO = {
@@ -189,10 +189,10 @@ def sysinfo(path: Path, **changes: object) -> Path:
     return path
 
 
-def test_the_json_of_mlperf_sysinfo_is_taken_over(tmp_path: Path) -> None:
+def test_the_json_of_mlperf_sysinfo_is_imported(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     init(file, "--from", str(sysinfo(tmp_path / "in.json")))
-    fields = told(file)
+    fields = reported(file)
     assert fields["system_name"] == "ex_h8"
     assert fields["host_processor_core_count"] == "112"
     assert fields["host_networking_topology"] == "N/A"
@@ -201,7 +201,7 @@ def test_the_json_of_mlperf_sysinfo_is_taken_over(tmp_path: Path) -> None:
     assert "framework_name" not in fields
 
 
-def test_its_grouped_form_is_taken_over_where_all_nodes_are_alike(
+def test_grouped_sysinfo_is_imported_if_all_nodes_are_equal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     card = {"accelerator_model_name": "ACC", "accelerators_per_node": 8}
@@ -218,7 +218,7 @@ def test_its_grouped_form_is_taken_over_where_all_nodes_are_alike(
     place, file = tmp_path / "in.json", tmp_path / "s.json"
     place.write_text(json.dumps(grouped))
     init(file, "--from", str(place))
-    fields = told(file)
+    fields = reported(file)
     assert (fields["number_of_nodes"], fields["status"]) == ("4", "Preview")
     assert (fields["accelerators_per_node"], fields["accelerator_model_name"]) == ("8", "ACC")
     assert fields["accelerator_memory_configuration"] == "HBM3"
@@ -228,14 +228,16 @@ def test_its_grouped_form_is_taken_over_where_all_nodes_are_alike(
     assert "has 2 kinds of nodes" in capsys.readouterr().out
 
 
-def test_a_line_in_a_raw_log_is_taken_over(tmp_path: Path) -> None:
+def test_a_sysinfo_line_in_a_raw_log_is_imported(tmp_path: Path) -> None:
     log = tmp_path / "raw.log"
     log.write_text(f"+ srun\n:::DLPAL x y\n:::SYSJSON {json.dumps(SYSINFO)}\nBeginning trial 1\n")
     init(tmp_path / "s.json", "--from", str(log))
-    assert told(tmp_path / "s.json")["submitter"] == "MyOrg"
+    assert reported(tmp_path / "s.json")["submitter"] == "MyOrg"
 
 
-def test_the_first_source_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_source_overrides_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MLPERF_SUBMITTER", "by variable")
     monkeypatch.setenv("MLPERF_COOLING", "Air-cooled")
     (tmp_path / "podium.toml").write_text('submitter = "by toml"\ndivision = "open"\n')
@@ -244,7 +246,7 @@ def test_the_first_source_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     more = ("--from", str(given), "--node", str(probe), "--set", "cooling=Liquid")
     (tmp_path / "systems").mkdir()
     init(tmp_path / "systems/s.json", *more)
-    fields = told(tmp_path / "systems/s.json")
+    fields = reported(tmp_path / "systems/s.json")
     assert fields["cooling"] == "Liquid"
     assert fields["submitter"] == "by variable"
     assert fields["host_processor_core_count"] == "112"
@@ -255,10 +257,10 @@ def test_the_first_source_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_config_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "podium.toml").write_text('submitter = "by toml"\n', encoding="utf-8-sig")
     init(tmp_path / "s.json")
-    assert told(tmp_path / "s.json")["submitter"] == "by toml"
+    assert reported(tmp_path / "s.json")["submitter"] == "by toml"
 
 
-def test_counts_that_sources_tell_differently_are_listed(
+def test_counts_that_differ_between_sources_are_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     probe = node(tmp_path / "n.json", "n1", host_processor_core_count="56")
@@ -279,7 +281,7 @@ def test_several_nodes_are_counted_and_their_differences_listed(
     more = [part for probe in probes for part in ("--node", str(probe))]
     file = tmp_path / "s.json"
     assert init(file, *more) == Exit.CLEAN
-    fields = told(file)
+    fields = reported(file)
     assert (fields["number_of_nodes"], fields["host_processor_core_count"]) == ("7", "64")
     assert {"host_memory_capacity", "accelerator_model_name"} <= marked(file)
     display_path = " ".join(capsys.readouterr().out.split())
@@ -287,10 +289,10 @@ def test_several_nodes_are_counted_and_their_differences_listed(
     assert "accelerator_model_name: ACC-100 (n0, n1, n2 and 3 more), nothing (lame)" in display_path
 
 
-# --- the file ---
+# --- the output file ---
 
 
-def test_an_older_description_is_not_written_over(
+def test_an_existing_description_is_not_overwritten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "s.json"
@@ -302,24 +304,22 @@ def test_an_older_description_is_not_written_over(
     )
     assert file.read_text() == "mine"
     assert init(file, "--replace") == Exit.CLEAN
-    assert told(file)["system_name"] == "s"
+    assert reported(file)["system_name"] == "s"
     assert [each.name for each in tmp_path.iterdir()] == ["s.json"]
 
 
-def test_an_older_description_is_completed(tmp_path: Path) -> None:
+def test_an_existing_description_can_be_completed(tmp_path: Path) -> None:
     file = tmp_path / "ex_n8.json"
     init(file, "--set", "cooling=Liquid", "--set", "hw_notes=two racks")
     left = marked(file)
     more = ("--replace", "--from", str(file), "--set", "submitter=Acme")
     assert init(file, *more, "--node", str(node(tmp_path / "n.json", "n1"))) == Exit.CLEAN
-    fields = told(file)
+    fields = reported(file)
     assert (fields["cooling"], fields["hw_notes"]) == ("Liquid", "two racks")
     assert marked(file) == left - {"submitter", "number_of_nodes", *NODE}
 
 
-def test_what_a_caller_does_wrong_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_usage_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "empty.json").write_text("{}")
     partial = {"complete": False, "nodes_collected": 1, "nodes_expected": 2}
@@ -355,12 +355,10 @@ def test_a_probe_of_this_machine_is_written_and_read(tmp_path: Path) -> None:
     (probe,) = tmp_path.iterdir()
     assert "%h" not in probe.name
     assert init(tmp_path / "s.json", "--node", str(probe)) == Exit.CLEAN
-    assert told(tmp_path / "s.json")["operating_system"]
+    assert reported(tmp_path / "s.json")["operating_system"]
 
 
-def test_this_machine_is_probed_unless_told_otherwise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_this_machine_is_probed_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "bin"
     place.mkdir()
     row = "NVIDIA H100 80GB HBM3, 81559, 1980, 5, 16, 575.57.08"
@@ -369,7 +367,7 @@ def test_this_machine_is_probed_unless_told_otherwise(
     monkeypatch.setenv("PATH", str(place))
     file = tmp_path / "s.json"
     assert run(["system", "init", str(file), "--round", "5.1"]) == Exit.CLEAN
-    fields = told(file)
+    fields = reported(file)
     assert fields["accelerators_per_node"] == "4"
     assert fields["accelerator_memory_capacity"] == "80GB"
     assert fields["host_processor_model_name"]
@@ -381,7 +379,7 @@ def test_this_machine_is_probed_unless_told_otherwise(
 
 
 def in_terminal(file: Path, answers: str) -> str:
-    """What a terminal shows while these answers are typed."""
+    """The output of a terminal while these answers are typed."""
     keyboard, terminal = pty.openpty()
     call = ["-m", "podium", "system", "init", str(file), "--round", "5.1", "--no-probe"]
     child = subprocess.Popen(
@@ -403,7 +401,7 @@ def in_terminal(file: Path, answers: str) -> str:
     return display_path.decode()
 
 
-def test_a_person_is_asked_for_what_is_missing(tmp_path: Path) -> None:
+def test_missing_fields_are_asked_for_in_a_terminal(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     init(file)
     order = [name for name in FIELDS if name in marked(file)]
@@ -414,13 +412,13 @@ def test_a_person_is_asked_for_what_is_missing(tmp_path: Path) -> None:
     answers["cooling"] = ""
     display_path = in_terminal(file, "".join(f"{answers[name]}\n" for name in order))
     assert "division is 'ajar'; expected closed or open" in display_path
-    fields = told(file)
+    fields = reported(file)
     assert (fields["division"], fields["status"]) == ("open", "Available cloud")
     assert marked(file) == {"cooling"}
     assert run(["system", "check", str(file), "--round", "5.1"]) == Exit.CLEAN
 
 
-def test_nobody_is_asked_where_nobody_sits(tmp_path: Path) -> None:
+def test_no_questions_are_asked_without_a_terminal(tmp_path: Path) -> None:
     call = [sys.executable, "-m", "podium", "system", "init", str(tmp_path / "s.json")]
     done = subprocess.run(
         [*call, "--no-probe"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60

@@ -26,12 +26,12 @@ def flags(root: Path, data: bytes, level: str, profile: Profile) -> frozenset[st
     return params(root, data, level, profile).flags(BENCHMARK)
 
 
-def told(given: Params) -> list[tuple[str, str, int | None]]:
+def reported(given: Params) -> list[tuple[str, str, int | None]]:
     given.flags(BENCHMARK)
     return [(f.id, f.severity.value, f.line) for f in given.findings]
 
 
-def test_no_file_no_flag(tmp_path: Path) -> None:
+def test_a_missing_file_sets_no_flag(tmp_path: Path) -> None:
     for profile in Profile:
         given = Params(Disk(tmp_path), profile, str)
         assert given.flags(BENCHMARK) == frozenset()
@@ -50,21 +50,23 @@ def test_no_file_no_flag(tmp_path: Path) -> None:
         b"\xef\xbb\xbfrcp-bypass\n",
     ],
 )
-def test_the_policy_s_spellings_at_all_levels(tmp_path: Path, level: str, data: bytes) -> None:
+def test_the_policy_accepts_every_spelling_at_every_level(
+    tmp_path: Path, level: str, data: bytes
+) -> None:
     given = params(tmp_path, data, level, POLICY)
     assert given.flags(BENCHMARK) == {RCP}
     assert any(f.id == "params.in-force" and f.severity == "note" for f in given.findings)
 
 
-def test_several_flags_of_several_levels(tmp_path: Path) -> None:
+def test_flags_of_several_levels_are_combined(tmp_path: Path) -> None:
     params(tmp_path, b"rcp-bypass\nrcp-bert-train-samples\n", ".", POLICY)
     given = params(tmp_path, b"seed-checker-bypass\n", BENCHMARK, POLICY)
     assert given.flags(BENCHMARK) == {RCP, SEEDS, TRAIN_SAMPLES}
     assert given.flags("results/big/ssd") == {RCP, TRAIN_SAMPLES}
 
 
-def test_results_of_hpc_lie_one_folder_deeper(tmp_path: Path) -> None:
-    params(tmp_path, b"rcp-bypass", "results/big/strong", POLICY)  # no level of its own
+def test_the_scaling_folder_of_hpc_has_no_flags(tmp_path: Path) -> None:
+    params(tmp_path, b"rcp-bypass", "results/big/strong", POLICY)  # not a level for flags
     for profile in Profile:
         given = params(tmp_path, b"seed-checker-bypass", SYSTEM, profile)
         assert given.flags("results/big/strong/cosmoflow") == {SEEDS}
@@ -90,7 +92,7 @@ def test_results_of_hpc_lie_one_folder_deeper(tmp_path: Path) -> None:
         (b"rcp-bert-train-samples", set()),
     ],
 )
-def test_what_the_official_verifier_sees(
+def test_the_official_verifier_reads_flags_only_from_an_exact_last_line(
     tmp_path: Path, level: str, data: bytes, seen: set[str]
 ) -> None:
     assert flags(tmp_path, data, level, VERIFIER) == seen
@@ -105,48 +107,52 @@ def test_what_the_official_verifier_sees(
         (b"rcp-bypass\nseed-checker-bypass", {RCP}),
     ],
 )
-def test_what_the_official_scripts_pass_on(tmp_path: Path, data: bytes, seen: set[str]) -> None:
+def test_the_official_scripts_pass_on_flags_that_end_with_a_newline(
+    tmp_path: Path, data: bytes, seen: set[str]
+) -> None:
     given = params(tmp_path, data, ".", VERIFIER)
     assert given.flags(BENCHMARK) == seen
     assert all(f.severity != "error" for f in given.findings)
 
 
 @pytest.mark.parametrize("data", [b"rcp_bypass\n", b"--rcp-bypass\n", b"rcp-bypass\r\n", b"foo\n"])
-def test_what_the_official_verifier_refuses(tmp_path: Path, data: bytes) -> None:
-    """Published submissions have `rcp_bypass` and `rcp_bert_train_samples` there."""
-    assert told(params(tmp_path, data, ".", VERIFIER)) == [("params.refused", "error", 1)]
-    by_policy = told(params(tmp_path, data, ".", POLICY))
+def test_the_official_verifier_refuses_other_spellings_at_the_top_level(
+    tmp_path: Path, data: bytes
+) -> None:
+    """Published submissions have `rcp_bypass` and `rcp_bert_train_samples` at this level."""
+    assert reported(params(tmp_path, data, ".", VERIFIER)) == [("params.refused", "error", 1)]
+    by_policy = reported(params(tmp_path, data, ".", POLICY))
     assert ("params.refused", "warning", 1) in by_policy
 
 
-def test_a_flag_that_the_official_verifier_does_not_see(tmp_path: Path) -> None:
+def test_a_flag_that_the_official_verifier_does_not_see_is_a_warning(tmp_path: Path) -> None:
     for data, level in ((b"x\nrcp-bypass\n", BENCHMARK), (b"x\nrcp-bypass", ".")):
-        found = told(params(tmp_path, data, level, POLICY))
+        found = reported(params(tmp_path, data, level, POLICY))
         assert ("params.unseen", "warning", 2) in found
         assert ("params.in-force", "note", 2) in found
         (tmp_path / level / "package_checker_params").unlink()
 
 
-def test_an_unknown_flag_is_named_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_flag_is_reported_with_a_suggestion(tmp_path: Path) -> None:
     given = params(tmp_path, b"\nrcp-bypas", BENCHMARK, POLICY)
-    assert told(given) == [("params.unknown-flag", "warning", 2)]
+    assert reported(given) == [("params.unknown-flag", "warning", 2)]
     assert "did you mean rcp-bypass?" in given.findings[0].message
     given = params(tmp_path, b"\x1b[31m", BENCHMARK, POLICY)
-    assert told(given) == [("params.unknown-flag", "warning", 1)]
+    assert reported(given) == [("params.unknown-flag", "warning", 1)]
     assert "\x1b" not in given.findings[0].message
 
 
-def test_a_file_that_is_no_text_ends_the_official_verifier(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_crashes_the_official_verifier(tmp_path: Path) -> None:
     given = params(tmp_path, b"\xe9\nseed-checker-bypass", BENCHMARK, VERIFIER)
-    assert told(given)[0] == ("params.verifier-crash", "error", None)
+    assert reported(given)[0] == ("params.verifier-crash", "error", None)
     assert given.flags(BENCHMARK) == frozenset()
-    assert ("params.in-force", "note", 2) in told(
+    assert ("params.in-force", "note", 2) in reported(
         params(tmp_path, b"\xe9\nseed-checker-bypass", BENCHMARK, POLICY)
     )
 
 
 @pytest.mark.parametrize("what", ["folder", "fifo", "link"])
-def test_a_file_that_cannot_be_read(tmp_path: Path, what: str) -> None:
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, what: str) -> None:
     path = tmp_path / "package_checker_params"
     if what == "folder":
         path.mkdir()
@@ -155,10 +161,10 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, what: str) -> None:
     else:
         path.symlink_to("/etc/passwd")
     given = Params(Disk(tmp_path), POLICY, str)
-    assert told(given) == [("params.unreadable", "error", None)]
+    assert reported(given) == [("params.unreadable", "error", None)]
 
 
-def test_each_file_is_read_and_told_once(tmp_path: Path) -> None:
+def test_each_file_is_read_and_reported_once(tmp_path: Path) -> None:
     given = params(tmp_path, b"rcp-bypass\n", ".", VERIFIER)
     given.flags(BENCHMARK)
     (tmp_path / "package_checker_params").unlink()
@@ -173,10 +179,10 @@ def test_each_file_is_read_and_told_once(tmp_path: Path) -> None:
         (RESULT, "rcp-bypass\n", "rcp-bypass as the last line, without a newline"),
     ],
 )
-def test_a_flag_with_and_without_a_line_end_is_in_force(
+def test_a_flag_applies_with_and_without_a_newline(
     place: str, text: str, form: str, tmp_path: Path
 ) -> None:
-    """The policy reads both; the official programs one of the two, and which depends on where."""
+    """The policy reads both; the official programs read only one, depending on the folder."""
     tree = usual(tmp_path)
     for written in ("rcp-bypass", "rcp-bypass\n"):
         (tree.root / place / "package_checker_params").write_text(written)

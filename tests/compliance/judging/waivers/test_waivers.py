@@ -57,7 +57,7 @@ def in_tree(tmp_path: Path, text: str) -> list[Finding]:
 # --- reading ---
 
 
-def test_a_good_file(tmp_path: Path) -> None:
+def test_a_good_file_is_read(tmp_path: Path) -> None:
     waivers = loaded(tmp_path, GOOD + OTHER)
     assert [waiver.rule for waiver in waivers.items] == ["power.*", "seeds.none"]
     assert waivers.items[0].until == date(2026, 12, 31)
@@ -69,7 +69,7 @@ def test_an_empty_file_waives_nothing(tmp_path: Path) -> None:
     assert loaded(tmp_path, "").items == ()
 
 
-def test_a_date_may_be_given_as_text(tmp_path: Path) -> None:
+def test_a_date_may_be_a_string(tmp_path: Path) -> None:
     text = GOOD.replace("2026-12-31", '"2026-12-31"')
     assert loaded(tmp_path, text).items[0].until == date(2026, 12, 31)
 
@@ -95,7 +95,7 @@ FAULTS: dict[str, tuple[str, str, str, int | None]] = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_one_fault_in_the_file(tmp_path: Path, case: str) -> None:
+def test_an_error_in_the_file_is_reported_with_its_line(tmp_path: Path, case: str) -> None:
     old, new, message, place = FAULTS[case]
     assert old in GOOD
     text = GOOD.replace(old, new)
@@ -108,7 +108,7 @@ def test_one_fault_in_the_file(tmp_path: Path, case: str) -> None:
         read_waivers(tmp_path / "waivers.toml")
 
 
-def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+def test_all_errors_are_reported_together(tmp_path: Path) -> None:
     text = GOOD.replace("place =", "palce =") + OTHER.replace("who =", "whom =")
     found = in_tree(tmp_path, text)
     assert {(each.key, each.line) for each in found} == {
@@ -119,13 +119,13 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     }
 
 
-def test_a_head_inside_a_text_gives_no_wrong_line(tmp_path: Path) -> None:
+def test_a_table_header_inside_a_string_gives_no_line(tmp_path: Path) -> None:
     text = GOOD.replace('"the meter reads every two seconds"', '"""\n[[waiver]]\n"""')
     assert loaded(tmp_path, text).lines == (None,)
 
 
 @pytest.mark.parametrize("what", ["absent", "folder", "fifo", "link", "not text", "large", "loop"])
-def test_a_file_that_cannot_be_read(tmp_path: Path, what: str) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, what: str) -> None:
     path = tmp_path / "waivers.toml"
     if what == "folder":
         path.mkdir()
@@ -184,12 +184,12 @@ def test_places_are_paths_folders_or_globs(tmp_path: Path, place: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ["internal.rule-crashed", "waivers.invalid"])
-def test_faults_of_podium_and_of_waivers_are_never_waived(tmp_path: Path, rule: str) -> None:
+def test_errors_of_podium_and_of_waivers_cannot_be_waived(tmp_path: Path, rule: str) -> None:
     waivers = loaded(tmp_path, GOOD.replace("power.*", "*"))
     assert not mark([finding(rule)], waivers, TODAY)[0].waived
 
 
-def test_a_waiver_holds_on_its_last_day_and_not_after(tmp_path: Path) -> None:
+def test_a_waiver_applies_until_the_end_of_its_last_day(tmp_path: Path) -> None:
     waivers = loaded(tmp_path, OTHER)
     none = finding("seeds.none")
     assert [each.waived for each in mark([none], waivers, TODAY)] == [True]
@@ -207,7 +207,7 @@ def test_a_waiver_that_covers_nothing_is_a_note(tmp_path: Path) -> None:
     assert (unused.id, unused.severity, unused.line) == ("waivers.unused", "note", 2)
 
 
-def test_findings_stay_in_order_and_no_waivers_change_nothing() -> None:
+def test_findings_are_unchanged_without_waivers() -> None:
     findings = [finding("b"), finding("a")]
     assert mark(findings, Waivers(), TODAY) == findings
     assert [*about(Waivers(), findings, TODAY)] == []

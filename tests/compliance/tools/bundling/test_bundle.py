@@ -1,4 +1,4 @@
-"""`podium bundle`: the same tree, the same bytes; and whatever is bundled can be unpacked."""
+"""`podium bundle`: reproducible archives that `podium unpack` restores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from podium.compliance.tools.bundling.unpack import unpack
 from tests.compliance.command_line import podium
 
 Tree = Mapping[tuple[str, ...], bytes | str | None]
-"""TakenPaths, each with a file's content, a link's target, or None for a folder."""
+"""Paths in parts, each with the content of a file, the target of a link, or None for a folder."""
 
 EXAMPLE: Tree = {
     ("results", "ex_n8", "bert", "result_0.txt"): b":::MLLOG {}\n" * 5000,
@@ -65,7 +65,7 @@ def build(root: Path, tree: Tree, *, backwards: bool = False) -> Path:
 
 
 def listing(tree: Path) -> dict[str, object]:
-    """Everything that a bundle must keep: places, kinds, contents, the x bit."""
+    """Return everything that a bundle must keep: paths, types, contents and executable bits."""
     found: dict[str, object] = {}
     for path in tree.rglob("*"):
         name = path.relative_to(tree).as_posix()
@@ -99,11 +99,11 @@ def there_and_back(tree: Path, archive: Path, *more: str, back: tuple[str, ...] 
     return output / tree.name
 
 
-# --- open archives ---
+# --- unencrypted archives ---
 
 
 @pytest.mark.parametrize("ending", ["tar.zst", "tzst", "tar.gz", "tgz", "tar"])
-def test_a_tree_comes_back_as_it_was(ending: str, tree: Path) -> None:
+def test_unpacking_restores_the_bundled_tree(ending: str, tree: Path) -> None:
     back = there_and_back(tree, tree.with_name(f"a.{ending}"))
     assert listing(back) == listing(tree)
     assert os.access(back / "systems/ex_n8.json", os.X_OK)
@@ -140,7 +140,7 @@ def test_the_same_tree_gives_the_same_bytes(ending: str, tmp_path: Path) -> None
     assert bundle(other, tmp_path / f"3.{ending}").sha256 != first.sha256
 
 
-def test_members_lie_below_the_trees_name_and_tell_nothing_of_the_machine(tree: Path) -> None:
+def test_members_start_with_the_tree_name_and_have_no_machine_metadata(tree: Path) -> None:
     archive = tree.with_name("a.tar")
     bundle(tree, archive)
     with tarfile.open(archive) as read:
@@ -151,7 +151,7 @@ def test_members_lie_below_the_trees_name_and_tell_nothing_of_the_machine(tree: 
     assert {oct(each.mode) for each in members} == {"0o644", "0o755", "0o777"}
 
 
-def test_hash_files_are_those_of_coreutils(tree: Path) -> None:
+def test_hash_files_have_the_format_of_coreutils(tree: Path) -> None:
     archive = tree.with_name("a.tar.zst")
     done = bundle(tree, archive)
     data = archive.read_bytes()
@@ -201,7 +201,7 @@ NAMES = (
     ),
     ending=st.sampled_from(["tar.zst", "tar.gz", "tar"]),
 )
-def test_unpacking_undoes_bundling(
+def test_unpacking_restores_any_generated_tree(
     files: dict[tuple[str, ...], bytes | None],
     ending: str,
     tmp_path_factory: pytest.TempPathFactory,
@@ -219,15 +219,15 @@ def test_unpacking_undoes_bundling(
     assert first.sha256 == second.sha256
 
 
-# --- closed archives ---
+# --- encrypted archives ---
 
 
 @pytest.mark.parametrize(
     "ending",
-    # The scrypt of age is made to take its time, and nobody may tell it to take less.
+    # The scrypt of age is slow by design, and its cost cannot be configured.
     [pytest.param("tar.zst.age", marks=pytest.mark.long), "tar.zst.enc", "tar.gz.enc"],
 )
-def test_a_passphrase_closes_and_opens(
+def test_a_passphrase_encrypts_and_decrypts(
     ending: str, tree: Path, secret: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = ("--passphrase-file", str(secret))
@@ -245,7 +245,7 @@ def test_a_passphrase_closes_and_opens(
     assert not tree.with_name("no").exists()
 
 
-def test_age_closes_for_several_recipients_each_of_whom_can_open(
+def test_each_age_recipient_can_decrypt_and_others_cannot(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pyrage = pytest.importorskip("pyrage")
@@ -272,10 +272,10 @@ def test_age_closes_for_several_recipients_each_of_whom_can_open(
     assert not tree.with_name("no").exists()
 
 
-def test_age_decrypts_on_a_machine_that_the_library_takes_for_too_slow(
+def test_age_decryption_is_retried_when_the_library_calls_the_machine_slow(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a busy machine, it refuses a passphrase now and then."""
+    """The library occasionally refuses a passphrase on a busy machine."""
     pyrage = pytest.importorskip("pyrage")
     tree.with_name("pass.txt").write_text("correct horse\n")
     archive, words = tree.with_name("a.tar.age"), ("--passphrase-file", tree.with_name("pass.txt"))
@@ -301,7 +301,7 @@ def test_age_decrypts_on_a_machine_that_the_library_takes_for_too_slow(
     assert not tree.with_name("no").exists()
 
 
-def test_age_closes_for_the_key_of_a_secure_shell(tree: Path) -> None:
+def test_age_encrypts_for_an_ssh_key(tree: Path) -> None:
     pytest.importorskip("pyrage")
     ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
     from cryptography.hazmat.primitives import serialization as shapes
@@ -328,14 +328,14 @@ def openssl(*arguments: str) -> bytes:
     return done.stdout
 
 
-@pytest.mark.parametrize(("iterations", "told"), [("600000", True), ("10000", False)])
-def test_the_openssl_program_opens_the_openssl_format(
-    iterations: str, told: bool, tree: Path, secret: Path
+@pytest.mark.parametrize(("iterations", "reported"), [("600000", True), ("10000", False)])
+def test_the_openssl_program_decrypts_the_openssl_format(
+    iterations: str, reported: bool, tree: Path, secret: Path
 ) -> None:
     archive = tree.with_name("a.tar.gz.enc")
     more = ["--passphrase-file", str(secret), "--iterations", iterations]
     assert run(["bundle", str(tree), str(archive), *more]) == Exit.CLEAN
-    extra = ["-iter", iterations] if told else []
+    extra = ["-iter", iterations] if reported else []
     call = ("-d", "-aes-256-cbc", "-pbkdf2", *extra, "-in", str(archive))
     opened = openssl(*call, "-pass", f"file:{secret}")
     with tarfile.open(fileobj=io.BytesIO(opened)) as read:
@@ -344,7 +344,7 @@ def test_the_openssl_program_opens_the_openssl_format(
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "reported"),
     [
         (("-aes-256-cbc", "-pbkdf2"), "PBKDF2 with 10000 iterations"),
         (("-aes-256-cbc", "-pbkdf2", "-iter", "77777"), "PBKDF2 with 77777 iterations"),
@@ -352,8 +352,12 @@ def test_the_openssl_program_opens_the_openssl_format(
         (("-aes256", "-md", "md5"), "oldest key derivation"),
     ],
 )
-def test_what_the_openssl_program_closed_is_opened(
-    how: tuple[str, ...], told: str, tree: Path, secret: Path, capsys: pytest.CaptureFixture[str]
+def test_archives_encrypted_by_the_openssl_program_are_decrypted(
+    how: tuple[str, ...],
+    reported: str,
+    tree: Path,
+    secret: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     plain, archive = tree.with_name("plain.tar.gz"), tree.with_name("a.tar.gz")
     bundle(tree, plain)
@@ -362,12 +366,12 @@ def test_what_the_openssl_program_closed_is_opened(
     call += ["--passphrase-file", str(secret), "--iterations", "77777"]
     assert run(call) == Exit.CLEAN
     display_path = capsys.readouterr()
-    assert told in display_path.out
-    assert ("weak" in display_path.err) is ("old" in told)
+    assert reported in display_path.out
+    assert ("weak" in display_path.err) is ("old" in reported)
     assert listing(tree.with_name("out") / "Acme") == listing(tree)
 
 
-def test_the_old_scripts_format_is_written_on_request_with_a_warning(
+def test_the_legacy_cipher_writes_the_old_script_format_with_a_warning(
     tree: Path, secret: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     archive = tree.with_name("mlperf_submission_Acme.tar.gz")
@@ -384,7 +388,7 @@ def test_the_old_scripts_format_is_written_on_request_with_a_warning(
 
 @pytest.fixture
 def keys(tree: Path, secret: Path) -> Mapping[str, tuple[list[str], list[str]]]:
-    """What closes and what opens an archive, by the last part of its name."""
+    """The options that encrypt and decrypt an archive, by the last part of its name."""
     owner = pytest.importorskip("pyrage").x25519.Identity.generate()
     tree.with_name("key.txt").write_text(str(owner))
     phrase = ["--passphrase-file", str(secret), "--iterations", "1000"]
@@ -396,7 +400,7 @@ CLOSED = ["tar.zst.age", "tar.zst.enc", "tar.gz.enc"]
 
 
 @pytest.mark.parametrize("ending", CLOSED)
-def test_a_changed_byte_is_refused_by_the_hash_and_without_it(
+def test_a_changed_byte_is_detected_with_and_without_the_hash_files(
     ending: str,
     tree: Path,
     keys: Mapping[str, tuple[list[str], list[str]]],
@@ -424,7 +428,7 @@ def test_a_changed_byte_is_refused_by_the_hash_and_without_it(
 
 
 @pytest.mark.parametrize("ending", CLOSED)
-def test_a_closed_archive_cut_short_is_refused(
+def test_a_truncated_encrypted_archive_is_refused(
     ending: str, tree: Path, keys: Mapping[str, tuple[list[str], list[str]]]
 ) -> None:
     archive, (close, open_) = tree.with_name(f"a.{ending}"), keys[ending[-3:]]
@@ -439,7 +443,7 @@ def test_a_closed_archive_cut_short_is_refused(
     assert not tree.with_name("out").exists()
 
 
-def test_a_hash_file_that_holds_no_hash_is_refused(
+def test_a_hash_file_without_a_hash_is_refused(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     archive = tree.with_name("a.tar")
@@ -450,7 +454,9 @@ def test_a_hash_file_that_holds_no_hash_is_refused(
 
 
 @pytest.mark.long
-def test_every_published_submission_comes_back_as_it_was(corpus: Path, tmp_path: Path) -> None:
+def test_every_published_submission_survives_bundling_and_unpacking(
+    corpus: Path, tmp_path: Path
+) -> None:
     submissions = [each for each in corpus.glob("*_results_*/*") if each.is_dir()]
     assert len(submissions) > 30
     for number, submission in enumerate(submissions):
@@ -462,7 +468,7 @@ def test_every_published_submission_comes_back_as_it_was(corpus: Path, tmp_path:
             shutil.rmtree(tmp_path / "out")
 
 
-# --- what is not bundled ---
+# --- trees that cannot be bundled ---
 
 
 def refused(tree: Path, said: str, name: str = "a.tar.zst") -> None:
@@ -472,7 +478,7 @@ def refused(tree: Path, said: str, name: str = "a.tar.zst") -> None:
     assert sorted(tree.parent.iterdir()) == before
 
 
-def test_a_tree_that_could_not_be_unpacked_is_not_bundled(tree: Path) -> None:
+def test_a_tree_that_cannot_be_unpacked_is_refused(tree: Path) -> None:
     for target in ("/etc/passwd", "../../secret", "results/../../secret"):
         (tree / "link").symlink_to(target)
         refused(tree, "Acme/link: the link points outside the tree")
@@ -488,7 +494,7 @@ def test_a_tree_that_could_not_be_unpacked_is_not_bundled(tree: Path) -> None:
     (tree / "pipe").unlink()
     with socket.socket(socket.AF_UNIX) as one:
         here = Path.cwd()
-        os.chdir(tree)  # a socket's path must be short
+        os.chdir(tree)  # the path of a Unix socket must be short
         try:
             one.bind("sock")
         finally:
@@ -509,7 +515,7 @@ def test_a_tree_that_could_not_be_unpacked_is_not_bundled(tree: Path) -> None:
     "name",
     ["CON", "nul.txt", "Com1", "LPT9 .log", "conin$", "x.", "y ", "f.txt:ads", "a?b", 'q"', "a|b"],
 )
-def test_a_name_that_windows_cannot_have_is_not_bundled(name: str, tree: Path) -> None:
+def test_a_name_that_windows_does_not_support_is_refused(name: str, tree: Path) -> None:
     (tree / name).touch()
     refused(tree, "Windows does not support the name")
 
@@ -517,12 +523,12 @@ def test_a_name_that_windows_cannot_have_is_not_bundled(name: str, tree: Path) -
 @pytest.mark.parametrize(
     "name", ["CONSOLE", "null.txt", "com", "x.y", " y", ".gitmodules", "git~2"]
 )
-def test_a_name_that_windows_can_have_is_bundled(name: str, tree: Path) -> None:
+def test_a_name_that_windows_supports_is_bundled(name: str, tree: Path) -> None:
     (tree / name).touch()
     assert (there_and_back(tree, tree.with_name("a.tar")) / name).is_file()
 
 
-def test_a_file_that_changes_while_it_is_read_is_noticed(tree: Path) -> None:
+def test_a_file_that_changes_while_it_is_read_is_detected(tree: Path) -> None:
     entries = entries_of(tree, "Acme")
     path = tree / "results/ex_n8/bert/result_0.txt"
     for change in (b"", path.read_bytes() + b"more"):
@@ -534,7 +540,7 @@ def test_a_file_that_changes_while_it_is_read_is_noticed(tree: Path) -> None:
         write_archive(entries, io.BytesIO())
 
 
-def test_what_a_caller_does_wrong_is_one_line(
+def test_wrong_arguments_are_reported_in_one_line(
     tree: Path, secret: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, key = tree.parent, ("--passphrase-file", str(secret))
@@ -571,7 +577,7 @@ def test_what_a_caller_does_wrong_is_one_line(
     assert (home / "there.tar").read_bytes()[:6] == b"Acme/\0"
 
 
-def test_a_missing_library_is_named_with_how_to_get_it(
+def test_a_missing_library_is_reported_with_an_install_command(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for library, name in (("pyrage", "a.tar.age"), ("cryptography", "a.tar.enc")):
@@ -584,7 +590,7 @@ def test_a_missing_library_is_named_with_how_to_get_it(
 
 
 @pytest.mark.parametrize("ending", ["tar", "tar.age"])
-def test_a_full_disk_leaves_nothing(ending: str, tree: Path, secret: Path) -> None:
+def test_a_full_disk_leaves_no_files(ending: str, tree: Path, secret: Path) -> None:
     pytest.importorskip("resource")
     (tree / "noise").write_bytes(os.urandom(1 << 20))
     before = sorted(tree.parent.iterdir())
@@ -603,10 +609,10 @@ def test_a_full_disk_leaves_nothing(ending: str, tree: Path, secret: Path) -> No
 
 @pytest.mark.parametrize("ending", ["", ".sha256", ".sha1"])
 @pytest.mark.parametrize("replaced", [False, True])
-def test_an_archive_and_its_hashes_are_there_together_or_not_at_all(
+def test_an_archive_and_its_hash_files_are_written_together_or_not_at_all(
     ending: str, replaced: bool, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever of the three cannot have its name, or is not whole because the disk is full."""
+    """Renaming one of the three files to its final name fails."""
     archive = tree.with_name("a.tar")
     if replaced:
         bundle(tree, archive)
@@ -625,7 +631,7 @@ def test_an_archive_and_its_hashes_are_there_together_or_not_at_all(
     assert not replaced or archive.stat().st_ino == before["a.tar"]
 
 
-def test_a_disk_that_is_full_at_the_hashes_leaves_no_archive(
+def test_a_disk_that_is_full_at_the_hash_files_leaves_no_archive(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = os.write
@@ -642,14 +648,14 @@ def test_a_disk_that_is_full_at_the_hashes_leaves_no_archive(
     assert [path.name for path in tree.parent.iterdir()] == ["Acme"]
 
 
-def test_zstd_bundles_carry_a_checksum(tree: Path) -> None:
+def test_zstd_bundles_have_a_checksum(tree: Path) -> None:
     bundle(tree, tree.with_name("a.tar.zst"))
     frame = zstandard.get_frame_parameters(tree.with_name("a.tar.zst").read_bytes())
     assert frame.has_checksum
 
 
 def killed_while(call: list[str], folder: Path, product: Path) -> bool:
-    """Kill podium once a draft lies in the folder; False, five times, where it was done before."""
+    """Kill podium when its staging folder appears; return False if it always finished first."""
     return any(_killed(call, folder, product) for _ in range(5))
 
 
@@ -666,7 +672,7 @@ def _killed(call: list[str], folder: Path, product: Path) -> bool:
     return child.wait() == -signal.SIGKILL
 
 
-def test_a_kill_leaves_no_half_archive_and_no_half_tree(tree: Path) -> None:
+def test_a_killed_call_leaves_no_partial_archive_or_tree(tree: Path) -> None:
     (tree / "noise").write_bytes(os.urandom(64 << 20))
     room, archive = tree.parent, tree.with_name("a.tar.gz")
     assert killed_while(["bundle", str(tree), str(archive)], room, archive)
@@ -682,10 +688,10 @@ def test_a_kill_leaves_no_half_archive_and_no_half_tree(tree: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["Acme.tar.gz", "Acme.tar.gz.sha256", "Acme.tar.gz.sha1", "Acme.sha1"]
 )
-def test_what_a_kill_left_of_any_file_of_an_archive_is_named(tree: Path, name: str) -> None:
+def test_staging_folders_of_killed_calls_are_reported(tree: Path, name: str) -> None:
     stage = tree.with_name(f".podium-stage.{name}.aaaaaaaa")
     stage.mkdir()
-    os.utime(stage, (0, 0))  # one that is new might be being made
+    os.utime(stage, (0, 0))  # a new folder could belong to a running call
     said = podium("bundle", tree, tree.with_name("Acme.tar.gz")).stderr
     assert f"left by a killed call: {stage}" in said
     assert said.count("\n") == 1

@@ -1,4 +1,4 @@
-"""A folder that `podium pack` starts from is not bundled in place of the tree that it makes."""
+"""`podium bundle` refuses a tree without results and names the packed tree to bundle instead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def skeleton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "Acme"
 
 
-def test_a_skeleton_is_refused_with_the_command_that_packs(skeleton: Path) -> None:
+def test_a_skeleton_is_refused_with_a_hint_to_run_pack(skeleton: Path) -> None:
     done = podium("bundle", "Acme", "Acme.tar.zst")
     assert done.exit_code == 1
     assert done.stderr.startswith(
@@ -29,7 +29,7 @@ def test_a_skeleton_is_refused_with_the_command_that_packs(skeleton: Path) -> No
     assert os.listdir(skeleton.parent) == ["Acme"]
 
 
-def test_the_packed_tree_is_named_and_can_be_bundled(skeleton: Path) -> None:
+def test_the_packed_tree_is_suggested_and_can_be_bundled(skeleton: Path) -> None:
     config = (skeleton / "podium.toml").read_text()
     (skeleton / "podium.toml").write_text(f'into = "../out"\n{_without(config, "into")}')
     usual(skeleton.parent / "out")

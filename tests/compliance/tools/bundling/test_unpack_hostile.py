@@ -1,4 +1,4 @@
-"""Hostile and damaged archives: each is refused in one line, and nothing is left behind."""
+"""Hostile and damaged archives: each is refused in one line, and no files are left behind."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ END = b"\0" * 1024
 
 
 def member(name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE, link: str = "") -> bytes:
-    """One member as bytes: header, content, padding."""
+    """An archive member as bytes: header, content and padding."""
     info = tarfile.TarInfo(name)
     info.type, info.linkname, info.size = kind, link, len(data)
     return info.tobuf(tarfile.PAX_FORMAT) + data + b"\0" * (-len(data) % 512)
 
 
 def header(name: str = "a", size: int = 0, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """A lone header, which may lie about what follows."""
+    """A header alone, whose size may be wrong."""
     info = tarfile.TarInfo(name)
     info.size, info.type = size, kind
     return info.tobuf(tarfile.GNU_FORMAT)
@@ -85,7 +85,7 @@ def squeezed(data: bytes) -> bytes:
 
 
 def zeros(size: int) -> bytes:
-    """A bomb: a member of zeros, as a zstd archive of a few bytes."""
+    """A compression bomb: a member of zeros in a small zstd archive."""
     shape = zstandard.ZstdCompressor(level=1).compressobj()
     pieces = [shape.compress(header("bomb", size))]
     pieces += [shape.compress(b"\0" * (1 << 20)) for _ in range(size >> 20)]
@@ -100,7 +100,7 @@ def damaged(data: bytes, place: int, size: int = 4) -> bytes:
 GOOD = tar(folder("t"), member("t/a", b"alpha" * 900), member("t/b", b"beta"))
 
 HOSTILE: dict[str, tuple[Making, str]] = {
-    # traversal
+    # path traversal
     "parent": (lambda: tar(member("../evil")), "../evil: the name leaves the folder"),
     "parent below": (lambda: tar(member("t/../../evil")), "t/../../evil: the name leaves"),
     "parent at the end": (lambda: tar(folder("t/..")), "t/..: the name leaves"),
@@ -149,7 +149,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
         "t: is a hard link to s",
     ),
     "hard link to itself": (lambda: tar(hard_link("t", "t")), "t: is a hard link to t"),
-    # what is no file
+    # members that are not regular files
     "character device": (lambda: tar(special("d", tarfile.CHRTYPE)), "d: is a character device"),
     "block device": (lambda: tar(special("d", tarfile.BLKTYPE)), "d: is a block device"),
     "pipe": (lambda: tar(special("d", tarfile.FIFOTYPE)), "d: is a named pipe"),
@@ -162,7 +162,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     ),
     "root as a file": (lambda: tar(member(".", b"x")), "the root is a file"),
     "root as a link": (lambda: tar(symlink("./", "/etc")), "empty part"),
-    # collisions
+    # name collisions
     "twice": (lambda: tar(member("a", b"1"), member("a", b"2")), "a: duplicate name"),
     "twice, dotted": (lambda: tar(member("a"), member("./a")), "a: duplicate name"),
     "folder twice": (lambda: tar(folder("t"), folder("t")), "t: duplicate name"),
@@ -178,7 +178,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     ),
     "file and folder": (lambda: tar(member("t", b"x"), member("t/a")), "t is a folder here"),
     "folder and file": (lambda: tar(member("t/a"), member("t", b"x")), "t is a file here"),
-    # sizes that lie
+    # wrong sizes
     "folder with content": (
         lambda: tar(header("t", 512, tarfile.DIRTYPE), b"x" * 512),
         "t: is a folder with content",
@@ -207,7 +207,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     "pax of no length": (lambda: tar(raw_pax(b"path=x\n"), member("a")), "extended header"),
     "pax cut": (lambda: tar(raw_pax(b"99 path=x\n"), member("a")), "extended header"),
     "zero in a name": (lambda: tar(pax(("path", "a\0b")), member("a")), "a null byte"),
-    # damage
+    # damaged archives
     "empty": (lambda: b"", "is not a supported archive"),
     "text": (lambda: b"hello" * 200, "is not a supported archive"),
     "zip": (lambda: b"PK\3\4" + b"\0" * 600, "is not a supported archive"),
@@ -227,14 +227,14 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     "zstd damaged": (lambda: damaged(zstandard.compress(GOOD), 20), "damaged"),
     "zstd with more": (lambda: zstandard.compress(GOOD) + b"more more", "damaged"),
     "zstd of a wide window": (lambda: b"\x28\xb5\x2f\xfd\x00\xf8" + b"\0" * 600, "damaged"),
-    # bombs
+    # compression bombs
     "zstd bomb": (lambda: zeros(200 << 20), "bomb: the archive unpacks to more than 250 times"),
     "gzip bomb": (lambda: squeezed(tar(member("b", b"\0" * (80 << 20)))), "b: the archive unpacks"),
     "zeros after the end": (
         lambda: squeezed(GOOD + b"\0" * (80 << 20)),
         "after the last member: the archive unpacks to more than 250 times",
     ),
-    # closed, and what is inside is no better
+    # encrypted archives without valid content
     "age without a body": (
         lambda: b"age-encryption.org/v1\n-> scrypt " + b"A" * 22 + b" 10\nAAAA\n",
         "key or passphrase",
@@ -243,7 +243,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
         lambda: b"age-encryption.org/v1\n-> scrypt " + b"A" * 22 + b" 40\nAAAA\n",
         "2^40 rounds of scrypt",
     ),
-    # names that start or show something else
+    # names with a special meaning or a misleading display
     **{
         f"git's folder as {name!r}": (
             lambda name=name: tar(folder(f"t/{name}"), member(f"t/{name}/config")),  # type: ignore[misc]
@@ -254,7 +254,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     "git's folder as a file": (lambda: tar(member("t/.git")), "the git folder"),
     "a c1 control": (lambda: tar(member("t/\u009b31m")), "a control character"),
     "another direction": (lambda: tar(member("t/\u202egpj.exe")), "a control character"),
-    # targets of links
+    # link targets
     "a long target by pax": (
         lambda: tar(pax(("linkpath", "x/" * 2049)), symlink("t/l", "x")),
         "t/l: the link target is longer than 4096 bytes",
@@ -301,7 +301,7 @@ def test_the_good_archive_is_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_archive_is_refused_in_one_line_and_leaves_nothing(
+def test_a_hostile_archive_is_refused_in_one_line_and_leaves_no_files(
     name: str, tmp_path: Path, passphrase: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make, said = HOSTILE[name]
@@ -318,7 +318,7 @@ def test_a_hostile_archive_is_refused_in_one_line_and_leaves_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_the_set_is_as_large_as_it_claims() -> None:
+def test_there_are_at_least_80_distinct_hostile_archives() -> None:
     assert len(HOSTILE) >= 80
     data = [make() for make, _ in HOSTILE.values()]
     assert len(set(data)) == len(data)
@@ -331,7 +331,7 @@ def limited(tmp_path: Path, data: bytes, limits: Limits) -> str:
     return str(caught.value)
 
 
-def test_limits_are_what_they_say_and_can_be_raised(tmp_path: Path) -> None:
+def test_limits_are_enforced_and_can_be_raised(tmp_path: Path) -> None:
     many = tar(*(member(f"t/{number}/f") for number in range(50)))
     assert "more than 100 members" in limited(tmp_path, many, Limits(members=100))
     assert "larger than 5000 bytes" in limited(tmp_path, GOOD, Limits(size=5000))
@@ -345,7 +345,7 @@ def test_limits_are_what_they_say_and_can_be_raised(tmp_path: Path) -> None:
     assert (tmp_path / "out/bomb").stat().st_size == 80 << 20
 
 
-def test_the_links_of_an_archive_are_kept_within_a_limit(
+def test_the_total_size_of_link_names_and_targets_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unpacking, "MOST_LINK_BYTES", 1 << 16)
@@ -354,7 +354,7 @@ def test_the_links_of_an_archive_are_kept_within_a_limit(
 
 
 def unpacked_deep_names(tmp_path: Path, count: int) -> int:
-    """The most bytes of memory that so many files of one deep folder take."""
+    """Return the peak memory in bytes of unpacking `count` files from one deep folder."""
     above = "/".join(["d" * 30] * 120)
     members = (pax(("path", f"{above}/{number}")) + member("f") for number in range(count))
     archive = put(tmp_path, tar(*members))
@@ -366,12 +366,12 @@ def unpacked_deep_names(tmp_path: Path, count: int) -> int:
         tracemalloc.stop()
 
 
-def test_a_file_takes_no_memory_by_the_depth_of_its_name(tmp_path: Path) -> None:
+def test_memory_per_file_is_bounded_for_deep_names(tmp_path: Path) -> None:
     few, many = (unpacked_deep_names(tmp_path, count) for count in (20, 220))
     assert (many - few) / 200 < 1500
 
 
-def test_the_header_of_gzip_is_not_read_byte_by_byte(tmp_path: Path) -> None:
+def test_a_gzip_header_is_not_read_byte_by_byte(tmp_path: Path) -> None:
     archive = put(tmp_path, b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * 1_000_000)
     calls = 0
 
@@ -388,7 +388,7 @@ def test_the_header_of_gzip_is_not_read_byte_by_byte(tmp_path: Path) -> None:
     assert calls < 100_000
 
 
-def test_zeros_may_follow_a_gzip_member(tmp_path: Path) -> None:
+def test_zeros_after_a_gzip_member_are_accepted(tmp_path: Path) -> None:
     for data in (
         squeezed(GOOD) + bytes(5000),
         squeezed(GOOD[:700]) + bytes(9) + squeezed(GOOD[700:]),
@@ -400,7 +400,7 @@ def test_zeros_may_follow_a_gzip_member(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs Linux to measure")
-def test_memory_stays_flat_while_a_bomb_is_refused(tmp_path: Path) -> None:
+def test_memory_stays_bounded_while_a_bomb_is_refused(tmp_path: Path) -> None:
     archive = put(tmp_path, zeros(1 << 30))
     code = (
         "from pathlib import Path; from podium.compliance.cli.entry import run;"
@@ -414,7 +414,7 @@ def test_memory_stays_flat_while_a_bomb_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_pipe_in_the_place_of_the_archive_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_instead_of_an_archive_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     call = [sys.executable, "-m", "podium", "unpack", str(tmp_path / "pipe"), "-o", "out"]
     done = subprocess.run(call, capture_output=True, text=True, timeout=60)
@@ -422,9 +422,7 @@ def test_a_pipe_in_the_place_of_the_archive_is_not_waited_for(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("squeeze", [bytes, squeezed, zstandard.compress])
-def test_every_archive_that_is_cut_short_is_refused(
-    squeeze: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
+def test_a_truncated_archive_is_refused(squeeze: Callable[[bytes], bytes], tmp_path: Path) -> None:
     whole = squeeze(GOOD)
     for end in range(0, len(whole), max(len(whole) // 60, 1)):
         with pytest.raises(Refused):
@@ -436,7 +434,7 @@ def test_every_archive_that_is_cut_short_is_refused(
     squeeze=st.sampled_from([bytes, squeezed, zstandard.compress]),
     changes=st.lists(st.tuples(st.integers(0, 7000), st.integers(0, 255)), min_size=1, max_size=4),
 )
-def test_a_damaged_archive_is_refused_or_unpacked_and_nothing_else_happens(
+def test_a_damaged_archive_is_either_refused_without_output_or_unpacked(
     squeeze: Callable[[bytes], bytes],
     changes: Iterable[tuple[int, int]],
     tmp_path_factory: pytest.TempPathFactory,
@@ -454,8 +452,8 @@ def test_a_damaged_archive_is_refused_or_unpacked_and_nothing_else_happens(
         assert output.is_dir()
 
 
-def test_the_library_reads_what_is_refused_here() -> None:
-    """The builders make what they claim: the standard reader finds the hostile names."""
+def test_tarfile_reads_the_names_that_unpack_refuses() -> None:
+    """The builders write valid archives: the standard library finds the hostile names."""
     data = tar(member("../evil", b"x"), symlink("l", "/etc/passwd"), folder("t"))
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         assert archive.getnames() == ["../evil", "l", "t"]
@@ -464,7 +462,7 @@ def test_the_library_reads_what_is_refused_here() -> None:
 
 @pytest.mark.parametrize("name", ["CON", "nul.txt", "x.", "y ", "f.txt:ads"])
 @pytest.mark.parametrize("on_windows", [True, False])
-def test_a_name_that_windows_cannot_have_is_not_unpacked_there(
+def test_a_name_that_windows_does_not_support_is_refused_only_on_windows(
     name: str, on_windows: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("podium.compliance.tools.bundling.unpack.ON_WINDOWS", on_windows)

@@ -1,4 +1,4 @@
-"""`podium unpack --verify`: the tree is what the receipt says, or every fault is told."""
+"""`podium unpack --verify`: the tree matches the receipt, or every difference is reported."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def receipt(tmp_path: Path) -> Path:
 
 
 def unpacked(tree: Path, receipt: Path) -> int:
-    """The exit status of unpacking a bundle of the tree, checked against the receipt."""
+    """Bundle the tree and unpack it against the receipt; return the exit status."""
     archive = tree.with_name("a.tar.zst")
     bundle(tree, archive)
     output = tree.with_name("out")
     return run(["unpack", str(archive), "--output", str(output), "--verify", str(receipt)])
 
 
-def test_a_tree_as_packed_is_accepted(
+def test_an_unchanged_tree_is_accepted(
     tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert unpacked(tree, receipt) == Exit.CLEAN
@@ -75,7 +75,7 @@ def test_a_tree_as_packed_is_accepted(
     assert run(["unpack", str(tree.parent / "out"), "--verify", str(receipt)]) == Exit.CLEAN
 
 
-def test_every_difference_is_named_and_nothing_is_unpacked(
+def test_every_difference_is_reported_and_no_tree_is_unpacked(
     tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tree / "systems/ex_n8.json").write_text("{} ")
@@ -88,8 +88,8 @@ def test_every_difference_is_named_and_nothing_is_unpacked(
     assert unpacked(tree, receipt) == Exit.FOUND
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "podium: the tree differs from the receipt, 6 differences:"
-    told = [line.split(" has the sha256")[0] for line in lines[1:]]
-    assert told == [
+    printed = [line.split(" has the sha256")[0] for line in lines[1:]]
+    assert printed == [
         "  benchmarks/bert/run.sh: must be executable",
         "  results/ex_n8/bert/result_0.txt:",
         "  results/ex_n8/bert/result_1.txt: is missing",
@@ -101,7 +101,7 @@ def test_every_difference_is_named_and_nothing_is_unpacked(
     assert run(["unpack", str(tree), "--verify", str(receipt)]) == Exit.FOUND
 
 
-def test_what_lies_beside_the_tree_is_named(
+def test_a_file_outside_the_tree_is_reported(
     tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert unpacked(tree, receipt) == Exit.CLEAN
@@ -110,7 +110,7 @@ def test_what_lies_beside_the_tree_is_named(
     assert "extra: is outside the tree" in capsys.readouterr().err
 
 
-def test_links_and_files_are_not_taken_for_each_other(
+def test_links_and_files_are_distinguished(
     tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tree / "results/latest").unlink()
@@ -118,13 +118,13 @@ def test_links_and_files_are_not_taken_for_each_other(
     (tree / "systems/ex_n8.json").rename(tree / "systems/other.json")
     (tree / "systems/ex_n8.json").symlink_to("other.json")
     assert unpacked(tree, receipt) == Exit.FOUND
-    told = capsys.readouterr().err
-    assert "results/latest: is a file; expected a link" in told
-    assert "systems/ex_n8.json: is a link; expected a file" in told
+    printed = capsys.readouterr().err
+    assert "results/latest: is a file; expected a link" in printed
+    assert "systems/ex_n8.json: is a link; expected a file" in printed
 
 
 @pytest.mark.parametrize("more", [(), ("--receipt-in-tree",)])
-def test_what_podium_pack_packs_and_bundles_is_verified(
+def test_a_tree_packed_and_bundled_by_podium_pack_is_verified(
     more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose = Loose(tmp_path)
@@ -143,7 +143,7 @@ def test_what_podium_pack_packs_and_bundles_is_verified(
     assert not (tmp_path / "out2").exists()
 
 
-def test_another_receipt_in_the_tree_is_a_difference(
+def test_an_unlisted_receipt_in_the_tree_is_a_difference(
     tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tree / "podium-receipt.json").write_text("{}")
@@ -151,7 +151,7 @@ def test_another_receipt_in_the_tree_is_a_difference(
     assert "podium-receipt.json: is not in the receipt" in capsys.readouterr().err
 
 
-def test_a_folder_or_a_receipt_that_is_none_is_a_wrong_argument(
+def test_an_invalid_folder_or_receipt_is_a_usage_error(
     tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = tree.with_name("bad.json")

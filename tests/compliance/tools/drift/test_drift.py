@@ -1,4 +1,4 @@
-"""`podium rules drift`: planted differences are found, and nothing else is."""
+"""`podium rules drift`: planted differences are reported, and no others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BENCHMARK = "llama31_8b"
 
 
 def rows(*words: object, status: int) -> list[dict[str, Any]]:
-    """The rows to change, by the command."""
+    """Run the command and return the rows to change."""
     done = podium("rules", "drift", *words, "--format", "json")
     assert done.exit_code == status, done.output
     found = json.loads(done.stdout)
@@ -36,14 +36,14 @@ def rows(*words: object, status: int) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def release(tmp_path: Path) -> Release:
-    """The installed release, copied, to be changed."""
+    """A copy of the installed release that tests edit."""
     return Release(tmp_path / "release")
 
 
-# --- today's rounds ---
+# --- current rounds ---
 
 
-def test_the_installed_release_says_the_same_and_nothing_is_written(
+def test_the_installed_release_agrees_and_no_files_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -59,7 +59,7 @@ def test_the_installed_release_says_the_same_and_nothing_is_written(
     [rules for usage in USAGES for rules in rounds_of(usage).values() if rules.verified],
     ids=lambda rules: rules.title,
 )
-def test_the_installed_release_says_the_same_of_a_round(rules: Round) -> None:
+def test_the_installed_release_agrees_on_a_round(rules: Round) -> None:
     assert rows("--usage", rules.usage, "--round", rules.name, status=0) == []
 
 
@@ -146,7 +146,7 @@ TABLES: dict[str, tuple[str, str, str, str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_change_beside_the_rule_files_is_found(tmp_path: Path, name: str) -> None:
+def test_a_change_outside_the_rule_files_is_reported(tmp_path: Path, name: str) -> None:
     file, before, after, key, ours, theirs = TABLES[name]
     release = Release(tmp_path / "release", with_points=True)
     path = release.rules.parent / file
@@ -170,7 +170,7 @@ def test_the_installed_release_has_the_same_tables(usage: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_changed_row_is_found_and_no_other(release: Release, name: str) -> None:
+def test_only_the_changed_row_is_reported(release: Release, name: str) -> None:
     key, plant, ours, theirs = PLANTED[name]
     plant(release)
     words = ("--python", release.python, "--round", "6.1", "--benchmark", BENCHMARK)
@@ -182,7 +182,7 @@ def test_a_changed_row_is_found_and_no_other(release: Release, name: str) -> Non
 
 
 @pytest.mark.long
-def test_a_row_of_every_benchmark_is_named_without_one(release: Release) -> None:
+def test_a_common_row_is_reported_without_a_benchmark(release: Release) -> None:
     release.edit("6.1/closed_common", "v['value'] > 0", "v['value'] > 1")
     words = ("--python", release.python, "--round", "6.1", "--benchmark", "flux1")
     found = rows(*words, status=1)
@@ -192,7 +192,7 @@ def test_a_row_of_every_benchmark_is_named_without_one(release: Release) -> None
 
 
 @pytest.mark.long
-def test_a_difference_is_shown_as_text(release: Release) -> None:
+def test_a_difference_is_printed_as_text(release: Release) -> None:
     PLANTED["another value"][1](release)
     words = ("--python", release.python, "--round", "6.1", "--benchmark", BENCHMARK)
     done = podium("rules", "drift", *words)
@@ -210,8 +210,8 @@ def test_a_difference_is_shown_as_text(release: Release) -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_a_row_of_ours_that_changed_is_found(tmp_path: Path) -> None:
-    """Seen from the other side: the tables are changed, in a copy of the source."""
+def test_a_changed_row_in_our_tables_is_reported(tmp_path: Path) -> None:
+    """The tables change in a copy of the source, and the release stays the same."""
     copy = copied(tmp_path)
     path = copy.root / "rules" / "training" / "benchmarks" / f"{BENCHMARK}.py"
     text = path.read_text()
@@ -223,10 +223,10 @@ def test_a_row_of_ours_that_changed_is_found(tmp_path: Path) -> None:
     assert {row["key"] for row in json.loads(done.stdout)["rows"]} == {"opt_adamw_beta_2"}
 
 
-# --- what cannot be compared ---
+# --- requests that cannot be compared ---
 
 
-def test_without_the_official_package_it_says_so(tmp_path: Path) -> None:
+def test_a_missing_official_package_is_reported(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S -E "$@"\n')
     python.chmod(0o755)
@@ -244,7 +244,7 @@ def test_without_the_official_package_it_says_so(tmp_path: Path) -> None:
         (("--draft", "x.py"), "--draft needs --round"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(words: tuple[str, ...], message: str) -> None:
+def test_an_invalid_request_is_refused(words: tuple[str, ...], message: str) -> None:
     done = podium("rules", "drift", *words)
     assert done.exit_code == 2
     assert message in " ".join(done.stderr.split())
@@ -255,13 +255,13 @@ def test_what_cannot_be_asked_is_refused(words: tuple[str, ...], message: str) -
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
-    """The source, to be changed."""
+    """A copy of the source that tests edit."""
     return copied(tmp_path)
 
 
 @pytest.mark.long
 def test_a_draft_of_a_new_round_agrees_with_the_release(copy: Copy, release: Release) -> None:
-    """What rule files say simply is drafted whole; the rest is marked, and is here put in."""
+    """Simple rules are drafted in full; other rules are marked, and the test completes them."""
     release.add_round("6.2")
     release.edit("6.2/closed_gpt_oss_20b", "v['value'] == 8192", "v['value'] in [8192, 16384]")
     release.add_key("6.2/closed_gpt_oss_20b", "lora_rank", "EXACTLY_ONE", "v['value'] >= 16")
@@ -313,5 +313,5 @@ TESTS = {
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_simple_tests_become_constraints_and_others_remarks(test: str) -> None:
+def test_simple_expressions_become_constraints_and_others_remarks(test: str) -> None:
     assert translated(test) == TESTS[test]

@@ -1,4 +1,4 @@
-"""A made-up release of the official checker: the installed one, copied and changed."""
+"""A synthetic release of the official checker: an edited copy of the installed release."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OCEAN_CLOSED: Mapping[str, tuple[str, str]] = {
     "eval_samples": ("EXACTLY_ONE", "v['value'] == 2048"),
     "eval_accuracy": ("AT_LEAST_ONE", "'epoch_num' in v['metadata']"),
 }
-"""How often each key is logged in the closed division of a made-up benchmark, and what it is."""
+"""The required count and the check of each key in the closed division of a made-up benchmark."""
 
 TARGET = "v['value'] <= 0.25 and v['value'] > 0.0"
 
@@ -41,7 +41,7 @@ class Release:
         self.python.chmod(self.python.stat().st_mode | stat.S_IXUSR)
 
     def edit(self, file: str, before: str, after: str) -> Release:
-        """Change one place of a rule file, such as `6.1/closed_dlrmv4`."""
+        """Replace a string that occurs once in a rule file, such as `6.1/closed_dlrmv4`."""
         path = self.path(file)
         text = path.read_text()
         assert text.count(before) == 1, f"{file} must have {before!r} once"
@@ -49,25 +49,25 @@ class Release:
         return self
 
     def path(self, file: str) -> Path:
-        """A rule file of training."""
+        """Return the path of a training rule file."""
         round_name, _, name = file.partition("/")
         return self.rules / f"training_{round_name}.0" / f"{name}.yaml"
 
     def add_key(self, file: str, key: str, times: str, test: str) -> Release:
-        """Add the rule of a key to the end of a rule file."""
+        """Append the rule of a key to a rule file."""
         path = self.path(file)
         path.write_text(path.read_text() + _key(key, times, test))
         return self
 
     def add_round(self, name: str) -> Release:
-        """A round that is as 6.1, but that flux1 is gone, ocean_small new, one target lower."""
+        """Add a copy of round 6.1 without flux1, with ocean_small and with one lower target."""
         shutil.copytree(self.rules / "training_6.1.0", self.rules / f"training_{name}.0")
         for path in (self.rules / f"training_{name}.0").glob("*.yaml"):
             text = path.read_text().replace("training_6.1.0/", f"training_{name}.0/")
             path.write_text(text.replace("'flux1', ", "'ocean_small', "))
         for division in ("closed", "open"):
             self.path(f"{name}/{division}_flux1").unlink()
-        # The parser has a list of rounds of its own
+        # The parser has its own list of rounds
         parser = self.rules / "mlp_parser" / "__init__.py"
         text, count = re.subn(
             r"ruleset == '6\.1\.0'", f"ruleset in ('6.1.0', '{name}.0')", parser.read_text()

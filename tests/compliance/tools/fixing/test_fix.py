@@ -1,4 +1,4 @@
-"""`podium fix`: each fault that it fixes is gone afterwards, and nothing else has changed."""
+"""`podium fix`: each error that it fixes is gone afterwards, and nothing else has changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fix(tree: Submission, *more: str) -> Done:
 
 
 def planned(tree: Submission) -> dict[str, Any]:
-    """The only submission of the answer in JSON."""
+    """Return the only submission in the JSON output."""
     answer = json.loads(fix(tree, "--format", "json").stdout)
     [submission] = answer["submissions"]
     assert isinstance(submission, dict)
@@ -35,7 +35,7 @@ def planned(tree: Submission) -> dict[str, Any]:
 
 
 def logs(tree: Submission) -> list[str]:
-    """What each log holds, in any order of names."""
+    """Return the hashes of the logs, independent of their names."""
     found = (path for path in (tree.root / "results").rglob("*") if path.is_file())
     return sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in found)
 
@@ -49,7 +49,7 @@ def state(tree: Submission) -> dict[str, tuple[int, bytes]]:
 
 
 def edit(change: Callable[[dict[str, Any]], Any]) -> Callable[[Submission], Any]:
-    """A change to the fields of the description."""
+    """Return a function that edits the fields of the description."""
 
     def damage(tree: Submission) -> None:
         path = tree.root / DESCRIPTION
@@ -95,7 +95,7 @@ FAULTS = {
 
 
 def complete(place: Path) -> Submission:
-    """A submission in which nothing is to be fixed."""
+    """A submission with nothing to fix."""
     tree = usual(place)
     path = tree.root / DESCRIPTION
     path.write_text(path.read_text() + "\n")
@@ -106,14 +106,14 @@ def rules(tree: Submission) -> set[str]:
     return {each.id for each in tree.check().findings}
 
 
-def test_nothing_is_to_be_fixed_in_a_good_submission(tmp_path: Path) -> None:
+def test_a_good_submission_has_nothing_to_fix(tmp_path: Path) -> None:
     done = fix(complete(tmp_path))
     assert done.exit_code == Exit.CLEAN
     assert done.output.startswith("Nothing to fix.\n")
 
 
 @pytest.mark.parametrize(("damage", "rule"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_fixed_and_nothing_else_changes(
+def test_an_error_is_fixed_and_nothing_else_changes(
     damage: Callable[[Submission], Any], rule: str, tmp_path: Path
 ) -> None:
     tree = complete(tmp_path)
@@ -127,11 +127,11 @@ def test_a_fault_is_fixed_and_nothing_else_changes(
 
     done = fix(tree, "--write")
     assert (done.exit_code, done.stderr) == (Exit.CLEAN, "")
-    # The version of a framework is not its name: that is left to a person
+    # A framework that is only a version remains an error: a person must add the name
     assert rules(tree) - {"system.not-a-name"} == usually
     assert logs(tree) == kept
     fixed = json.loads((tree.root / DESCRIPTION).read_text())
-    # What was to be said is said again, but for values that were other values
+    # Fields have their old values again, unless the damage replaced the value itself
     differing = {name for name in fixed if fixed[name] != good[name]}
     assert fixed.keys() == good.keys()
     assert differing <= {"status", "framework", "host_processor_vcpu_count"}
@@ -139,7 +139,7 @@ def test_a_fault_is_fixed_and_nothing_else_changes(
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_missing_line_end_is_that_of_the_other_lines(end: str, tmp_path: Path) -> None:
+def test_an_added_line_end_matches_the_other_lines(end: str, tmp_path: Path) -> None:
     tree = complete(tmp_path)
     path = tree.root / DESCRIPTION
     whole = path.read_text().replace("\n", end).encode()
@@ -149,7 +149,7 @@ def test_a_missing_line_end_is_that_of_the_other_lines(end: str, tmp_path: Path)
     assert path.read_bytes() == whole
 
 
-def test_an_edit_keeps_order_indents_and_unknown_fields(tmp_path: Path) -> None:
+def test_an_edit_keeps_order_indentation_and_unknown_fields(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     path = tree.root / DESCRIPTION
     text = path.read_text().replace('"division"', '"Extra" :\t[1,  2],\n "division"')
@@ -160,7 +160,7 @@ def test_an_edit_keeps_order_indents_and_unknown_fields(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_logs_keep_their_order(tmp_path: Path) -> None:
+def test_renamed_logs_keep_their_order(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     texts = [(tree.root / RESULT / f"result_{n}.txt").read_bytes() for n in range(3)]
     for number, name in enumerate(("result_2.txt", "result_10.txt", "result_x.txt")[::-1]):
@@ -172,19 +172,19 @@ def test_logs_keep_their_order(tmp_path: Path) -> None:
     assert [(tree.root / RESULT / f"result_{n}.txt").read_bytes() for n in range(3)] == texts
 
 
-def test_measurements_follow_their_run(tmp_path: Path) -> None:
+def test_power_logs_are_renamed_with_their_run(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     for number in range(3):
         tree.write(f"{RESULT}/power/result_{number}/node_0.txt", f"run {number}\n")
     named("result_1.txt", "result_4.txt")(tree)
     named("power/result_1", "power/result_4")(tree)
     assert fix(tree, "--write").exit_code == Exit.CLEAN
-    told = [(tree.root / RESULT / f"power/result_{n}/node_0.txt").read_text() for n in range(3)]
+    reported = [(tree.root / RESULT / f"power/result_{n}/node_0.txt").read_text() for n in range(3)]
     # result_2.txt comes before result_4.txt
-    assert told == ["run 0\n", "run 2\n", "run 1\n"]
+    assert reported == ["run 0\n", "run 2\n", "run 1\n"]
 
 
-def test_a_log_whose_name_is_taken_is_left(tmp_path: Path) -> None:
+def test_a_log_is_left_if_its_new_name_is_taken(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     (tree.root / RESULT / "result_1.log").write_bytes(b':::MLLOG {"key": 1}\n')
     tree.write(f"{RESULT}/result_1.out", "no log at all\n")
@@ -196,7 +196,7 @@ def test_a_log_whose_name_is_taken_is_left(tmp_path: Path) -> None:
     assert "result_1.txt exists already" in " ".join(done.stdout.split())
 
 
-def test_logs_that_waivers_name_keep_their_names(tmp_path: Path) -> None:
+def test_logs_that_waivers_name_are_not_renamed(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     named("result_2.txt", "result_9.txt")(tree)
     tree.write("waivers.toml", f'[[waiver]]\npath = "{RESULT}/result_9.txt"\n')
@@ -206,12 +206,12 @@ def test_logs_that_waivers_name_keep_their_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.txt~", "#draft#", ".draft.swp", "._draft"])
-def test_the_only_copy_of_a_text_is_not_removed(name: str, tmp_path: Path) -> None:
+def test_a_backup_without_an_original_is_not_removed(name: str, tmp_path: Path) -> None:
     tree = complete(tmp_path).write(f"benchmarks/{name}", "somebody's work\n")
     assert fix(tree).output.startswith("Nothing to fix.\n")
 
 
-def test_a_script_may_be_run_by_those_who_may_read_it(tmp_path: Path) -> None:
+def test_a_script_becomes_executable_for_everyone_who_can_read_it(tmp_path: Path) -> None:
     tree = complete(tmp_path).write(SCRIPT, "#!/bin/bash\n")
     plain = SCRIPT.replace("run.sh", "sourced.sh")
     tree.write(plain, "export SIZE=8\n")
@@ -224,7 +224,7 @@ def test_a_script_may_be_run_by_those_who_may_read_it(tmp_path: Path) -> None:
     assert stat.S_IMODE((tree.root / plain).stat().st_mode) == 0o640
 
 
-def test_what_may_not_be_read_is_made_readable(tmp_path: Path) -> None:
+def test_an_unreadable_log_becomes_readable(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     path = tree.root / RESULT / "result_0.txt"
     os.chmod(path, 0)
@@ -233,7 +233,7 @@ def test_what_may_not_be_read_is_made_readable(tmp_path: Path) -> None:
     assert fix(tree).exit_code == Exit.CLEAN
 
 
-def test_nothing_outside_is_touched(tmp_path: Path) -> None:
+def test_files_outside_the_tree_are_not_touched(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -249,7 +249,7 @@ def test_nothing_outside_is_touched(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in outside.iterdir()} == before
 
 
-def test_a_broken_file_stops_no_other(tmp_path: Path) -> None:
+def test_a_broken_file_does_not_stop_other_fixes(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     for name in ("broken", "cut", "deep"):
         tree.system(name)
@@ -265,7 +265,7 @@ def test_a_broken_file_stops_no_other(tmp_path: Path) -> None:
     assert fix(tree).output.startswith("Nothing to fix.\n")
 
 
-def test_one_change_that_fails_stops_no_other(
+def test_a_failed_change_does_not_stop_other_fixes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = complete(tmp_path)
@@ -282,7 +282,7 @@ def refuse(*_: object, **__: object) -> None:
     raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
 
-def test_a_tree_that_may_not_be_written_gives_one_line(
+def test_a_read_only_tree_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = complete(tmp_path)
@@ -298,7 +298,7 @@ def test_a_tree_that_may_not_be_written_gives_one_line(
     assert state(tree) == before
 
 
-def test_a_description_by_itself(tmp_path: Path) -> None:
+def test_a_description_alone_can_be_fixed(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     edit(misspelt)(tree)
     tree.write(f"{RESULT}/.DS_Store")
@@ -307,7 +307,7 @@ def test_a_description_by_itself(tmp_path: Path) -> None:
     assert "division" in json.loads((tree.root / DESCRIPTION).read_text())
 
 
-def test_all_submissions_of_a_round(tmp_path: Path) -> None:
+def test_all_submissions_of_a_round_are_examined(tmp_path: Path) -> None:
     for name in ("three", "two"):
         tree = complete(tmp_path / name)
         named("result_2.txt", "result_5.txt")(tree)
@@ -319,7 +319,7 @@ def test_all_submissions_of_a_round(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["missing", "empty", "log"])
-def test_what_is_no_submission_is_refused(what: str, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_submission_is_refused(what: str, tmp_path: Path) -> None:
     path = tmp_path / what
     if what == "empty":
         path.mkdir()
@@ -329,7 +329,7 @@ def test_what_is_no_submission_is_refused(what: str, tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout, len(done.stderr.splitlines())) == (Exit.USAGE, "", 1)
 
 
-def test_a_configuration_that_scripts_read_needs_no_permission(tmp_path: Path) -> None:
+def test_a_sourced_configuration_is_not_made_executable(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     for name in ("config_ex_n8.sh", "run.sh"):
         tree.write(f"benchmarks/llama31_405b/implementations/ours/{name}", "#!/bin/bash\n")
@@ -338,7 +338,7 @@ def test_a_configuration_that_scripts_read_needs_no_permission(tmp_path: Path) -
     assert "config_ex_n8.sh" not in shown
 
 
-def test_the_command_that_writes_has_the_options_of_the_call(tmp_path: Path) -> None:
+def test_the_suggested_write_command_keeps_the_given_options(tmp_path: Path) -> None:
     tree = complete(tmp_path)
     tree.write("benchmarks/llama31_405b/implementations/ours/run.sh", "#!/bin/bash\n")
     done = podium("fix", tree.root, "--round", "5.1", columns=300)

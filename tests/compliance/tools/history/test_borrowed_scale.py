@@ -1,4 +1,4 @@
-"""At which scale borrowed settings may run, beside the tree of the round as it was submitted."""
+"""The scale at which borrowed settings may run, relative to the first submission of the round."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def submission(
     benchmark: str = LORA,
     **fields: str,
 ) -> Submission:
-    """Entries of one benchmark, each on a system of so many nodes of eight accelerators."""
+    """Submit one benchmark on systems with the given numbers of nodes of eight accelerators."""
     log = build("training", round_, "closed", benchmark)
     tree = Submission(place / f"training_results_v{round_}", log)
 
@@ -43,7 +43,7 @@ def _system(tree: Submission, system: str, nodes: int, **fields: str) -> None:
 
 
 def beside(tree: Submission, nodes: Mapping[str, int], **fields: str) -> None:
-    """Entries of another benchmark."""
+    """Add results of another benchmark on systems with the given numbers of nodes."""
     for number, (system, count) in enumerate(nodes.items()):
         _system(tree, system, count, **fields)
         other = Submission(tree.place, build("training", "5.1", "closed", "llama31_8b"))
@@ -51,7 +51,7 @@ def beside(tree: Submission, nodes: Mapping[str, int], **fields: str) -> None:
 
 
 def borrowing(tree: Submission, first: Submission) -> dict[str, Finding]:
-    """The findings on borrowing, by rule; each at most once."""
+    """Return the findings on borrowing by rule; a rule has at most one finding."""
     found = compared(tree.root, first.place).findings
     ours = [finding for finding in found if finding.id in (CHANGED, UNPROVEN)]
     assert len({finding.id for finding in ours}) == len(ours)
@@ -65,11 +65,11 @@ def reviewed(
     return borrowing(submission(tmp_path / "now", now, BORROWED, minutes=minutes), before)
 
 
-def test_at_the_same_scale_all_is_well(tmp_path: Path) -> None:
+def test_unchanged_scales_are_accepted(tmp_path: Path) -> None:
     assert reviewed(tmp_path, {"a": 8, "b": 16}, {"a": 8, "b": 16}) == {}
 
 
-def test_only_the_largest_entry_changes_its_scale(tmp_path: Path) -> None:
+def test_only_the_largest_entry_may_change_its_scale(tmp_path: Path) -> None:
     found = reviewed(tmp_path, {"a": 8, "b": 16}, {"a": 12, "b": 16})
     assert set(found) == {CHANGED}
     finding = found[CHANGED]
@@ -80,12 +80,12 @@ def test_only_the_largest_entry_changes_its_scale(tmp_path: Path) -> None:
     assert finding.message.endswith(f"Acme/results/b/{LORA} has 128")
 
 
-def test_of_two_as_large_either_may(tmp_path: Path) -> None:
+def test_either_of_two_largest_entries_may_change_its_scale(tmp_path: Path) -> None:
     found = reviewed(tmp_path, {"a": 8, "b": 8}, {"a": 16, "b": 8})
     assert set(found) == {UNPROVEN}
 
 
-def test_no_scale_is_larger_than_what_was_proven(tmp_path: Path) -> None:
+def test_a_scale_above_the_largest_proven_scale_is_reported(tmp_path: Path) -> None:
     finding = reviewed(tmp_path, {"a": 8}, {"a": 16})[UNPROVEN]
     assert (finding.severity, finding.path) == ("warning", f"results/a/{LORA}")
     assert finding.message.startswith(
@@ -94,13 +94,13 @@ def test_no_scale_is_larger_than_what_was_proven(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("nodes", "rules"), [(16, set()), (17, {UNPROVEN})])
-def test_another_benchmark_proves_a_scale(tmp_path: Path, nodes: int, rules: set[str]) -> None:
+def test_another_benchmark_can_prove_a_scale(tmp_path: Path, nodes: int, rules: set[str]) -> None:
     before = submission(tmp_path / "first", {"a": 8}, FIRST)
     beside(before, {"c": 16})
     assert set(borrowing(submission(tmp_path / "now", {"a": nodes}, BORROWED), before)) == rules
 
 
-def test_another_machine_or_submitter_proves_nothing(tmp_path: Path) -> None:
+def test_another_machine_or_submitter_does_not_prove_a_scale(tmp_path: Path) -> None:
     before = submission(tmp_path / "first", {"a": 8}, FIRST)
     beside(before, {"c": 16}, accelerator_model_name="Another 9000")
     other = submission(tmp_path / "first", {"a": 16}, BORROWED)
@@ -118,7 +118,7 @@ def test_a_smaller_scale_must_be_faster(tmp_path: Path, minutes: float, rules: s
         assert "expected a larger scale, or less than 60 min" in found[CHANGED].message
 
 
-def test_sizes_are_not_other_systems_too(tmp_path: Path) -> None:
+def test_a_changed_size_is_not_a_changed_system(tmp_path: Path) -> None:
     before = submission(tmp_path / "first", {"a": 8, "b": 16}, FIRST)
     tree = submission(tmp_path / "now", {"a": 8, "b": 32}, BORROWED)
     ids = {finding.id for finding in compared(tree.root, before.place).findings}
@@ -132,19 +132,19 @@ def test_sizes_are_not_other_systems_too(tmp_path: Path) -> None:
     assert finding.message.startswith("framework changed since")
 
 
-def test_without_other_settings_nothing_is_borrowed(tmp_path: Path) -> None:
+def test_unchanged_settings_are_not_borrowed(tmp_path: Path) -> None:
     before = submission(tmp_path / "first", {"a": 8}, FIRST)
     assert borrowing(submission(tmp_path / "now", {"a": 16}, FIRST), before) == {}
 
 
 @pytest.mark.parametrize(("round_", "rules"), [("0.7", set()), ("1.0", {UNPROVEN})])
-def test_the_rules_speak_of_scale_from_1_0_on(tmp_path: Path, round_: str, rules: set[str]) -> None:
+def test_the_scale_rules_apply_from_round_1_0(tmp_path: Path, round_: str, rules: set[str]) -> None:
     before = submission(tmp_path / "first", {"a": 8}, 0.001, round_, benchmark="bert")
     tree = submission(tmp_path / "now", {"a": 16}, 0.002, round_, benchmark="bert")
     assert set(borrowing(tree, before)) == rules
 
 
-def test_without_accelerators_nodes_are_counted(tmp_path: Path) -> None:
+def test_nodes_are_counted_on_systems_without_accelerators(tmp_path: Path) -> None:
     none = {"accelerators_per_node": "0"}
     before = submission(tmp_path / "first", {"a": 8}, FIRST, **none)
     finding = borrowing(submission(tmp_path / "now", {"a": 9}, BORROWED, **none), before)[UNPROVEN]
@@ -159,7 +159,7 @@ def test_without_accelerators_nodes_are_counted(tmp_path: Path) -> None:
 def instances(
     place: Path, rate: float, nodes: int, system: str = "wide", pruned: int = 0
 ) -> Submission:
-    """HPC 3.0: five instances of 64 accelerators, those pruned beside, on so many nodes of 8."""
+    """HPC 3.0: five instances of 64 accelerators and `pruned` others, on `nodes` nodes of 8."""
     tree = throughput(place / "hpc_results_v3.0")
     if system != "wide":
         (tree.root / "systems/wide.json").unlink()
@@ -180,19 +180,19 @@ def instances(
     ("pruned", "nodes", "rules"),
     [(0, 40, set()), (0, 41, {UNPROVEN}), (1, 48, set()), (1, 49, {UNPROVEN})],
 )
-def test_all_instances_prove_the_scale_together(
+def test_all_instances_together_prove_the_scale(
     tmp_path: Path, pruned: int, nodes: int, rules: set[str]
 ) -> None:
     before = instances(tmp_path / "first", FIRST, 64, pruned=pruned)
     found = borrowing(instances(tmp_path / "now", BORROWED, nodes), before)
-    # Its own scale became smaller, too
+    # The scale of the result itself decreased as well
     assert set(found) == rules | {CHANGED}
     if rules:
         assert f"at most {64 * (5 + pruned)}, the largest" in found[UNPROVEN].message
 
 
 @pytest.mark.parametrize(("nodes", "rules"), [(40, set()), (41, {UNPROVEN})])
-def test_borrowed_instances_stand_beside_the_first(
+def test_instances_on_a_new_system_may_use_the_proven_scale(
     tmp_path: Path, nodes: int, rules: set[str]
 ) -> None:
     before = instances(tmp_path / "first", FIRST, 40)
@@ -200,6 +200,6 @@ def test_borrowed_instances_stand_beside_the_first(
     assert set(borrowing(tree, before)) == rules
 
 
-def test_what_is_described_bounds_what_is_proven(tmp_path: Path) -> None:
+def test_the_described_system_size_bounds_the_proven_scale(tmp_path: Path) -> None:
     before = instances(tmp_path / "first", FIRST, 16)
     assert set(borrowing(instances(tmp_path / "now", BORROWED, 17), before)) == {UNPROVEN}

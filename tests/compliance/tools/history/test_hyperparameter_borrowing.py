@@ -1,4 +1,4 @@
-"""G-PC18: `podium check --earlier TREE` with the tree of the same round as it was submitted."""
+"""G-PC18: `podium check --earlier TREE` with the first submission of the same round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SYSTEM = "systems/ex_n8.json"
 
 
 def setting(**values: float) -> Change:
-    """A change of some settings."""
+    """Return a change that sets hyperparameters."""
 
     def change(log: LogBuilder) -> LogBuilder:
         for key, value in values.items():
@@ -29,7 +29,7 @@ def setting(**values: float) -> Change:
 
 
 def result(place: Path, change: Change, name: str = "Acme", round_: str = "5.1") -> Submission:
-    """A submission of one result whose runs are its own."""
+    """A submission of one result with unique runs."""
     log = build("training", round_, "closed", "llama2_70b_lora")
     tree = Submission(place / f"training_results_v{round_}", log, name)
     start = sum(map(ord, f"{name} {place.name}"))
@@ -40,8 +40,8 @@ def checked(tree: Submission, first: Submission) -> Outcome:
     return compared(tree.root, first.place)
 
 
-def told(tree: Submission, first: Submission) -> dict[str, Finding]:
-    """What is told beside what the tree itself has."""
+def reported(tree: Submission, first: Submission) -> dict[str, Finding]:
+    """Return the findings that the comparison adds to those of the tree alone."""
     before = {finding.id for finding in check_paths([tree.root], Options()).findings}
     findings = checked(tree, first).findings
     return {finding.id: finding for finding in findings if finding.id not in before}
@@ -49,29 +49,31 @@ def told(tree: Submission, first: Submission) -> dict[str, Finding]:
 
 @pytest.fixture
 def first(tmp_path: Path) -> Submission:
-    """What Acme submitted before the review, its round beside."""
+    """Acme's submission before the review."""
     return result(tmp_path / "first", setting(**{RATE: 4e-4, DECAY: 1e-4}))
 
 
 def later(tmp_path: Path, **values: float) -> Submission:
-    """What Acme submits during the review."""
+    """Acme's submission during the review."""
     return result(tmp_path / "now", setting(**{RATE: 4e-4, DECAY: 1e-4} | values))
 
 
 def test_the_same_settings_are_not_reported(tmp_path: Path, first: Submission) -> None:
-    assert told(later(tmp_path), first) == {}
+    assert reported(later(tmp_path), first) == {}
 
 
-def test_logs_that_stay_are_not_resubmitted(first: Submission) -> None:
-    assert told(first, first) == {}
+def test_unchanged_logs_are_not_reported_as_resubmitted(first: Submission) -> None:
+    assert reported(first, first) == {}
 
 
-def test_batch_sizes_are_free(tmp_path: Path, first: Submission) -> None:
-    assert told(later(tmp_path, **{BATCH: 16}), first) == {}
+def test_batch_sizes_may_change(tmp_path: Path, first: Submission) -> None:
+    assert reported(later(tmp_path, **{BATCH: 16}), first) == {}
 
 
-def test_settings_of_nobody_are_a_warning(tmp_path: Path, first: Submission) -> None:
-    found = told(later(tmp_path, **{RATE: 5e-4}), first)
+def test_settings_that_no_other_submitter_has_are_a_warning(
+    tmp_path: Path, first: Submission
+) -> None:
+    found = reported(later(tmp_path, **{RATE: 5e-4}), first)
     assert set(found) == {"borrowing.not-a-group"}
     finding = found["borrowing.not-a-group"]
     assert (finding.severity, finding.path) == ("warning", first.folder())
@@ -79,64 +81,64 @@ def test_settings_of_nobody_are_a_warning(tmp_path: Path, first: Submission) -> 
     assert "no other submitter" in finding.message
 
 
-def test_all_settings_of_one_lender_are_a_note(tmp_path: Path, first: Submission) -> None:
+def test_settings_borrowed_as_a_group_are_a_note(tmp_path: Path, first: Submission) -> None:
     result(tmp_path / "first", setting(**{RATE: 5e-4, DECAY: 2e-4, BATCH: 16}), "Bmce")
-    found = told(later(tmp_path, **{RATE: 5e-4, DECAY: 2e-4}), first)
+    found = reported(later(tmp_path, **{RATE: 5e-4, DECAY: 2e-4}), first)
     assert set(found) == {"borrowing.group"}
     assert found["borrowing.group"].severity == "note"
     assert "training_results_v5.1/Bmce/results" in found["borrowing.group"].message
 
 
-def test_some_settings_of_a_lender_are_no_group(tmp_path: Path, first: Submission) -> None:
+def test_settings_borrowed_only_in_part_are_reported(tmp_path: Path, first: Submission) -> None:
     result(tmp_path / "first", setting(**{RATE: 5e-4, DECAY: 2e-4}), "Bmce")
     result(tmp_path / "first", setting(**{RATE: 6e-4, DECAY: 3e-4}), "Cmce")
-    finding = told(later(tmp_path, **{RATE: 5e-4}), first)["borrowing.not-a-group"]
+    finding = reported(later(tmp_path, **{RATE: 5e-4}), first)["borrowing.not-a-group"]
     assert f"Bmce/{first.folder()} differs in {DECAY}" in finding.message
 
 
-def test_one_does_not_borrow_of_oneself(tmp_path: Path, first: Submission) -> None:
+def test_a_submitter_cannot_borrow_from_itself(tmp_path: Path, first: Submission) -> None:
     log = build("training", "5.1", "closed", "llama2_70b_lora")
     other = Submission(first.place, log).system("ex_n16", number_of_nodes="16")
     other.result("ex_n16", change=setting(**{RATE: 5e-4, DECAY: 1e-4}), start=900)
-    assert "borrowing.not-a-group" in told(later(tmp_path, **{RATE: 5e-4}), first)
+    assert "borrowing.not-a-group" in reported(later(tmp_path, **{RATE: 5e-4}), first)
 
 
-def test_settings_of_405b_are_not_borrowed(tmp_path: Path) -> None:
+def test_borrowing_for_405b_is_not_allowed(tmp_path: Path) -> None:
     first = usual(tmp_path / "first" / "training_results_v5.1")
     tree = usual(tmp_path / "now" / "training_results_v5.1")
-    found = told(tree.result(change=setting(**{RATE: 5e-5}), start=40), first)
+    found = reported(tree.result(change=setting(**{RATE: 5e-5}), start=40), first)
     assert found["borrowing.not-allowed"].severity == "warning"
     assert "borrowing.not-a-group" not in found
 
 
-def test_it_is_for_the_same_system(tmp_path: Path, first: Submission) -> None:
+def test_borrowing_for_a_changed_system_is_a_warning(tmp_path: Path, first: Submission) -> None:
     tree = later(tmp_path, **{RATE: 5e-4}).system(hw_notes="cooled with water")
-    assert "borrowing.system-changed" not in told(tree, first)
-    finding = told(tree.system(framework="Another 2.0"), first)["borrowing.system-changed"]
+    assert "borrowing.system-changed" not in reported(tree, first)
+    finding = reported(tree.system(framework="Another 2.0"), first)["borrowing.system-changed"]
     assert (finding.severity, finding.path) == ("warning", SYSTEM)
     assert finding.message.startswith("framework changed since")
-    # New settings make a new system a matter of borrowing; without them it is a corrected file.
-    assert told(later(tmp_path).system(framework="Another 2.0"), first) == {}
+    # Without new settings, a changed description is a correction and not a case of borrowing.
+    assert reported(later(tmp_path).system(framework="Another 2.0"), first) == {}
 
 
-def test_software_could_be_adopted_until_5_0(tmp_path: Path) -> None:
+def test_a_changed_framework_is_accepted_until_5_0(tmp_path: Path) -> None:
     first = result(tmp_path / "first", setting(**{RATE: 4e-4}), round_="5.0")
     tree = result(tmp_path / "now", setting(**{RATE: 5e-4}), round_="5.0")
-    assert "borrowing.system-changed" not in told(tree.system(framework="Another 2.0"), first)
-    assert "borrowing.system-changed" in told(tree.system(number_of_nodes="8 "), first)
+    assert "borrowing.system-changed" not in reported(tree.system(framework="Another 2.0"), first)
+    assert "borrowing.system-changed" in reported(tree.system(number_of_nodes="8 "), first)
 
 
-def test_another_round_lends_nothing(tmp_path: Path) -> None:
+def test_settings_of_another_round_are_not_compared(tmp_path: Path) -> None:
     before = result(tmp_path / "first", setting(**{RATE: 4e-4}), round_="5.0")
-    found = told(later(tmp_path, **{RATE: 5e-4}), before)
+    found = reported(later(tmp_path, **{RATE: 5e-4}), before)
     assert not [rule for rule in found if rule.startswith("borrowing.")]
 
 
-def test_a_result_that_was_not_there_has_nothing_to_differ_from(
+def test_a_result_missing_in_the_first_submission_is_not_compared(
     tmp_path: Path, first: Submission
 ) -> None:
     tree = later(tmp_path, **{RATE: 5e-4})
     (tree.root / "results/ex_n8").rename(tree.root / "results/new_n8")
     (tree.root / SYSTEM).rename(tree.root / "systems/new_n8.json")
-    found = told(tree, first)
+    found = reported(tree, first)
     assert not [rule for rule in found if rule.startswith("borrowing.")]

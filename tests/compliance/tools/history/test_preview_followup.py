@@ -18,11 +18,11 @@ from tests.published import own_copy
 MODEL = "Example Accelerator 9"
 LORA = "llama2_70b_lora"
 MINUTES = 50.0
-"""How long every run takes that was previewed on 64 accelerators."""
+"""The duration of every run that was previewed on 64 accelerators."""
 
 
 def result(tree: Submission, nodes: int, minutes: float, status: str, **fields: str) -> Submission:
-    """Add a system of so many nodes, with a result of so many minutes."""
+    """Add a system of `nodes` nodes with a result of `minutes` minutes."""
     name = f"ex_n{nodes}"
     said = {"status": status, "accelerator_model_name": MODEL, "number_of_nodes": str(nodes)}
     tree.system(name, system_name=name, **said | fields)
@@ -31,8 +31,8 @@ def result(tree: Submission, nodes: int, minutes: float, status: str, **fields: 
     def change(log: LogBuilder) -> LogBuilder:
         for key, value in SAID.items():
             if key in log.names():
-                told = {"submission_platform": name, "number_of_nodes": nodes}
-                log = log.set(key, told.get(key, value))
+                reported = {"submission_platform": name, "number_of_nodes": nodes}
+                log = log.set(key, reported.get(key, value))
         return log.lasting(minutes)
 
     return tree.code().result(name, change=change, start=start)
@@ -50,23 +50,25 @@ def before(tmp_path: Path) -> Submission:
 
 
 def now(tmp_path: Path, nodes: int = 8, minutes: float = MINUTES, **fields: str) -> Submission:
-    """The same system, available in 5.1."""
+    """The same system, available in 5.1, unless arguments change it."""
     status = fields.pop("status", "Available on-premise")
     return result(submission(tmp_path, "5.1"), nodes, minutes, status, **fields)
 
 
-def told(tree: Submission, before: Submission) -> dict[str, Finding]:
+def reported(tree: Submission, before: Submission) -> dict[str, Finding]:
     report = compared(tree.root, before.place)
     return {f.id: f for f in report.findings if f.id.startswith("preview.")}
 
 
-def test_as_fast_on_the_same_scale(tmp_path: Path, before: Submission) -> None:
-    assert told(now(tmp_path), before) == {}
+def test_an_equally_fast_system_at_the_same_scale_is_accepted(
+    tmp_path: Path, before: Submission
+) -> None:
+    assert reported(now(tmp_path), before) == {}
 
 
-def test_two_percent_may_be_lost(tmp_path: Path, before: Submission) -> None:
-    assert told(now(tmp_path, minutes=1.02 * MINUTES), before) == {}
-    found = told(now(tmp_path, minutes=1.031 * MINUTES), before)
+def test_more_than_two_percent_more_time_is_reported(tmp_path: Path, before: Submission) -> None:
+    assert reported(now(tmp_path, minutes=1.02 * MINUTES), before) == {}
+    found = reported(now(tmp_path, minutes=1.031 * MINUTES), before)
     assert set(found) == {"preview.slower"}
     finding = found["preview.slower"]
     assert (finding.severity, finding.path) == ("warning", f"results/ex_n8/{LORA}")
@@ -75,7 +77,7 @@ def test_two_percent_may_be_lost(tmp_path: Path, before: Submission) -> None:
 
 
 def measured(tree: Submission, watts: float, system: str = "ex_n8") -> Submission:
-    """Add a power log to each run of a result: a node that draws so much all the time."""
+    """Add a power log to each run of a result: one node that draws constant power."""
     place = tree.root / tree.folder(system)
     for path in place.glob("result_*.txt"):
         times = {record.key: int(record.time_ms) for record in read_log(path).records}
@@ -95,94 +97,106 @@ def power_line(said: tuple[int, str, float | None]) -> str:
     return ":::MLLOG " + json.dumps(record | {"value": value, "metadata": {}}) + "\n"
 
 
-def test_where_both_were_measured_the_energy_counts(tmp_path: Path, before: Submission) -> None:
+def test_energy_is_compared_where_both_systems_were_measured(
+    tmp_path: Path, before: Submission
+) -> None:
     after = measured(now(tmp_path, 16, 2 * MINUTES), 250, "ex_n16")
-    assert "100.0% more time;" in told(after, before)["preview.slower"].message
+    assert "100.0% more time;" in reported(after, before)["preview.slower"].message
     measured(before, 500)
-    assert told(after, before) == {}
+    assert reported(after, before) == {}
     shutil.rmtree(after.root / after.folder("ex_n16") / "power")
-    assert "100.0% more time;" in told(after, before)["preview.slower"].message
-    finding = told(measured(after, 260, "ex_n16"), before)["preview.slower"]
+    assert "100.0% more time;" in reported(after, before)["preview.slower"].message
+    finding = reported(measured(after, 260, "ex_n16"), before)["preview.slower"]
     assert "4.0% more energy; expected at most 2% more" in finding.message
     assert "took 50 min and 1.5 MJ at scale 64" in finding.message
 
 
-def test_a_larger_system_must_be_as_fast_in_time(tmp_path: Path, before: Submission) -> None:
-    assert told(now(tmp_path, 16, MINUTES), before) == {}
-    assert set(told(now(tmp_path, 16, 1.03 * MINUTES), before)) == {"preview.slower"}
+def test_a_larger_system_is_compared_by_time(tmp_path: Path, before: Submission) -> None:
+    assert reported(now(tmp_path, 16, MINUTES), before) == {}
+    assert set(reported(now(tmp_path, 16, 1.03 * MINUTES), before)) == {"preview.slower"}
 
 
-def test_a_smaller_one_in_time_times_accelerators(tmp_path: Path, before: Submission) -> None:
-    assert told(now(tmp_path, 4, 2 * MINUTES), before) == {}
-    finding = told(now(tmp_path, 4, 2.1 * MINUTES), before)["preview.slower"]
+def test_a_smaller_system_is_compared_by_time_times_accelerators(
+    tmp_path: Path, before: Submission
+) -> None:
+    assert reported(now(tmp_path, 4, 2 * MINUTES), before) == {}
+    finding = reported(now(tmp_path, 4, 2.1 * MINUTES), before)["preview.slower"]
     assert "5.0% more time on all accelerators together" in finding.message
 
 
-def test_smallest_and_largest_scale_count(tmp_path: Path, before: Submission) -> None:
+def test_only_the_smallest_and_the_largest_scale_are_compared(
+    tmp_path: Path, before: Submission
+) -> None:
     result(result(before, 16, 27, "Preview"), 32, 15, "Preview")
     tree = result(now(tmp_path), 32, 15, "Available cloud")
-    assert told(tree, before) == {}
-    # What lies between them may be slower, or missing; the largest may not.
-    assert told(result(tree, 16, 40, "Available cloud"), before) == {}
-    finding = told(result(tree, 32, 16, "Available cloud"), before)["preview.slower"]
+    assert reported(tree, before) == {}
+    # Results at scales between them may be slower or missing; the largest may not.
+    assert reported(result(tree, 16, 40, "Available cloud"), before) == {}
+    finding = reported(result(tree, 32, 16, "Available cloud"), before)["preview.slower"]
     assert finding.path == f"results/ex_n32/{LORA}"
 
 
-def test_a_preview_that_stays_one_is_not_followed(tmp_path: Path, before: Submission) -> None:
-    finding = told(now(tmp_path, status="Preview"), before)["preview.not-followed"]
+def test_a_preview_without_an_available_system_is_reported(
+    tmp_path: Path, before: Submission
+) -> None:
+    finding = reported(now(tmp_path, status="Preview"), before)["preview.not-followed"]
     assert (finding.severity, finding.path) == ("warning", "systems")
     assert finding.message.startswith("ex_n8 was previewed in training 5.0")
     assert "140 days" in finding.message
     other = now(tmp_path, accelerator_model_name="Another 1")
-    assert set(told(other, before)) == {"preview.not-followed"}
+    assert set(reported(other, before)) == {"preview.not-followed"}
 
 
-def test_spellings_of_the_hardware_are_alike(tmp_path: Path, before: Submission) -> None:
-    assert told(now(tmp_path, accelerator_model_name="example-accelerator 9"), before) == {}
-    assert told(now(tmp_path, accelerator_model_name="Example Accelerator 9 80GB"), before) == {}
+def test_spellings_of_the_same_accelerator_are_equal(tmp_path: Path, before: Submission) -> None:
+    assert reported(now(tmp_path, accelerator_model_name="example-accelerator 9"), before) == {}
+    assert (
+        reported(now(tmp_path, accelerator_model_name="Example Accelerator 9 80GB"), before) == {}
+    )
 
 
-def test_what_was_available_before_promises_nothing(tmp_path: Path) -> None:
+def test_a_system_that_was_already_available_is_not_compared(tmp_path: Path) -> None:
     before = result(submission(tmp_path, "5.0"), 8, MINUTES, "Available cloud")
-    assert told(now(tmp_path, minutes=2 * MINUTES), before) == {}
+    assert reported(now(tmp_path, minutes=2 * MINUTES), before) == {}
 
 
-def test_others_previews_are_theirs(tmp_path: Path, before: Submission) -> None:
+def test_previews_of_other_submitters_are_not_compared(tmp_path: Path, before: Submission) -> None:
     before.root.rename(before.place / "Bmce")
-    assert told(now(tmp_path, minutes=2 * MINUTES), before) == {}
+    assert reported(now(tmp_path, minutes=2 * MINUTES), before) == {}
 
 
-def test_one_benchmark_is_enough(tmp_path: Path, before: Submission) -> None:
+def test_following_up_one_benchmark_is_enough(tmp_path: Path, before: Submission) -> None:
     retinanet = submission(tmp_path, "5.0", "retinanet")
     result(retinanet, 8, MINUTES, "Preview")
     slow = now(tmp_path, minutes=2 * MINUTES)
-    assert set(told(slow, before)) == {"preview.slower"}
+    assert set(reported(slow, before)) == {"preview.slower"}
     result(submission(tmp_path, "5.1", "retinanet"), 8, MINUTES, "Available cloud")
-    assert told(slow, before) == {}
+    assert reported(slow, before) == {}
 
 
-def test_an_available_system_without_the_benchmark(tmp_path: Path, before: Submission) -> None:
+def test_an_available_system_without_the_benchmark_is_reported(
+    tmp_path: Path, before: Submission
+) -> None:
     tree = result(submission(tmp_path, "5.1", "retinanet"), 8, MINUTES, "Available cloud")
-    finding = told(tree, before)["preview.not-followed"]
+    finding = reported(tree, before)["preview.not-followed"]
     assert f"no scored result of {LORA}" in finding.message
 
 
-def test_a_benchmark_that_is_gone_is_shown_privately(tmp_path: Path) -> None:
+def test_a_removed_benchmark_is_a_note(tmp_path: Path) -> None:
     before = submission(tmp_path, "5.0", "bert")
     result(before, 8, MINUTES, "Preview")
-    found = told(now(tmp_path), before)
+    found = reported(now(tmp_path), before)
     assert set(found) == {"preview.not-comparable"}
     assert found["preview.not-comparable"].severity == "note"
     assert "with bert, which training 5.1 cannot" in found["preview.not-comparable"].message
 
 
-def test_rounds_before_2_0_say_nothing_of_it(tmp_path: Path) -> None:
+def test_rounds_before_2_0_do_not_compare_previews(tmp_path: Path) -> None:
     before = result(submission(tmp_path, "1.0", "bert"), 8, MINUTES, "preview")
     slow = 2 * MINUTES
     tree = result(submission(tmp_path, "1.1", "bert"), 8, slow, "onprem")
-    assert told(tree, before) == {}
+    assert reported(tree, before) == {}
     tree = result(submission(tmp_path, "2.0", "bert"), 8, slow, "onprem")
-    assert set(told(tree, before)) == {"preview.slower"}
+    assert set(reported(tree, before)) == {"preview.slower"}
 
 
 @pytest.mark.parametrize(
@@ -192,20 +206,20 @@ def test_rounds_before_2_0_say_nothing_of_it(tmp_path: Path) -> None:
         ("training_results_v2.0/Google", "training_results_v1.0"),
     ],
 )
-def test_published_previews_were_followed_up(
+def test_published_previews_are_followed_up_unless_runs_are_slower(
     corpus: Path, tmp_path: Path, submission: str, earlier: str
 ) -> None:
     tree = tmp_path / submission
     own_copy(corpus / submission, tree)
     assert not [f for f in compared(tree, corpus / earlier).findings if f.id.startswith("preview.")]
-    for log in tree.glob("results/*/*/result_*.txt"):  # had each run taken an hour longer …
+    for log in tree.glob("results/*/*/result_*.txt"):  # make each run one hour longer
         log.write_bytes(later_stop(log.read_bytes()))
     found = {f.id for f in compared(tree, corpus / earlier).findings if f.id.startswith("preview.")}
     assert found == {"preview.slower"}
 
 
 def later_stop(log: bytes) -> bytes:
-    """The log of a run that stops an hour later."""
+    """Return the log with its run_stop one hour later."""
     lines = log.splitlines(keepends=True)
     for at, line in enumerate(lines):
         if b'"run_stop"' in line:
@@ -216,8 +230,8 @@ def later_stop(log: bytes) -> bytes:
     return b"".join(lines)
 
 
-def test_a_benchmark_that_has_another_name_by_now_is_compared(tmp_path: Path) -> None:
+def test_a_renamed_benchmark_is_compared(tmp_path: Path) -> None:
     preview = result(submission(tmp_path, "4.1", "gnn"), 8, MINUTES, "Preview")
     later = submission(tmp_path, "5.0", "rgat")
-    found = told(result(later, 8, 2 * MINUTES, "Available on-premise"), preview)
+    found = reported(result(later, 8, 2 * MINUTES, "Available on-premise"), preview)
     assert "rgat" in found["preview.slower"].message

@@ -1,4 +1,4 @@
-"""G-PC18: `podium check --earlier TREE`, resubmitted logs and the systems they ran on."""
+"""G-PC18: `podium check --earlier TREE` with resubmitted logs and their systems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def new(tmp_path: Path, round_: str = "training_results_v5.1") -> Submission:
 
 
 def before(tree: Submission, name: str = "Acme", round_: str = "training_results_v5.0") -> Path:
-    """A round of before, in which the same tree was submitted; returns the round's folder."""
+    """Copy the tree into an earlier round and return the folder of that round."""
     place = tree.place.parent / round_
     shutil.copytree(tree.root, place / name)
     return place
@@ -33,19 +33,19 @@ def checked(tree: Submission, earlier: Path) -> Outcome:
     return compared(tree.root, earlier)
 
 
-def told(report: Outcome) -> dict[str, Finding]:
+def reported(report: Outcome) -> dict[str, Finding]:
     return {finding.id: finding for finding in report.findings}
 
 
-def test_other_runs_are_not_reported(tmp_path: Path) -> None:
+def test_new_runs_are_not_reported(tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
-    assert told(checked(tree.result(start=40), earlier)) == {}
+    assert reported(checked(tree.result(start=40), earlier)) == {}
 
 
 def test_resubmitted_logs_are_a_note(tmp_path: Path) -> None:
     tree = new(tmp_path)
-    found = told(checked(tree, before(tree)))
+    found = reported(checked(tree, before(tree)))
     assert set(found) == {"earlier.resubmitted"}
     finding = found["earlier.resubmitted"]
     assert (finding.path, finding.severity) == (tree.folder(), "note")
@@ -54,67 +54,67 @@ def test_resubmitted_logs_are_a_note(tmp_path: Path) -> None:
     assert "(training 5.0)" in finding.message
 
 
-def test_some_logs_of_a_result_are_counted(tmp_path: Path) -> None:
+def test_resubmitted_logs_of_a_result_are_counted(tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
     report = checked(tree.log(0, start=40).log(1, start=40), earlier)
-    assert told(report)["earlier.resubmitted"].message.startswith("1 of 3 runs")
+    assert reported(report)["earlier.resubmitted"].message.startswith("1 of 3 runs")
 
 
-def test_rounds_before_5_1_take_no_logs_again(tmp_path: Path) -> None:
+def test_resubmitted_logs_are_a_warning_before_5_1(tmp_path: Path) -> None:
     tree = new(tmp_path, "training_results_v5.0")
     earlier = before(tree, round_="training_results_v4.1")
-    finding = told(checked(tree, earlier))["earlier.resubmitted"]
+    finding = reported(checked(tree, earlier))["earlier.resubmitted"]
     assert finding.severity == "warning"
     assert "training 5.0 does not accept logs of earlier rounds" in finding.message
 
 
-def test_the_description_must_be_the_same(tmp_path: Path) -> None:
+def test_a_changed_description_is_an_error(tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
     text = (tree.root / SYSTEM).read_text()
     tree.write(SYSTEM, json.dumps(json.loads(text)))
-    assert "earlier.system-changed" not in told(checked(tree, earlier))
+    assert "earlier.system-changed" not in reported(checked(tree, earlier))
     tree.system(framework="Another 2.0")
-    finding = told(checked(tree, earlier))["earlier.system-changed"]
+    finding = reported(checked(tree, earlier))["earlier.system-changed"]
     assert (finding.path, finding.severity) == (SYSTEM, "error")
     assert finding.message.startswith("framework changed since ")
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{"])
-def test_a_description_of_before_that_says_nothing_differs(text: str, tmp_path: Path) -> None:
+def test_an_unusable_earlier_description_is_reported_as_changed(text: str, tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
     (earlier / "Acme" / SYSTEM).write_text(text)
-    assert "earlier.system-changed" in told(checked(tree, earlier))
+    assert "earlier.system-changed" in reported(checked(tree, earlier))
 
 
 def test_an_earlier_tree_without_descriptions_is_a_note(tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
     (earlier / "Acme" / SYSTEM).unlink()
-    assert told(checked(tree, earlier))["earlier.system-unknown"].severity == "note"
+    assert reported(checked(tree, earlier))["earlier.system-unknown"].severity == "note"
 
 
 def test_runs_of_another_submitter_are_reported(tmp_path: Path) -> None:
     tree = new(tmp_path)
-    finding = told(checked(tree, before(tree, "Bmce")))["earlier.other-submitter"]
+    finding = reported(checked(tree, before(tree, "Bmce")))["earlier.other-submitter"]
     assert finding.severity == "warning"
     assert "Acme submits runs of Bmce" in finding.message
 
 
-def test_an_old_log_at_a_new_time_is_found(tmp_path: Path) -> None:
+def test_an_old_log_with_shifted_times_is_reported(tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
 
     tree.result(start=40)
     as_run(tree.which, 1).shift_all(600).write(tree.root / tree.folder() / "result_1.txt")
-    found = told(checked(tree, earlier))
+    found = reported(checked(tree, earlier))
     assert set(found) == {"earlier.shifted-log"}
     assert found["earlier.shifted-log"].path == f"{tree.folder()}/result_1.txt"
 
 
-def test_waivers_in_the_tree_cover_it(tmp_path: Path) -> None:
+def test_a_waiver_in_the_tree_covers_the_comparison(tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree, "Bmce")
     tree.write(
@@ -122,10 +122,10 @@ def test_waivers_in_the_tree_cover_it(tmp_path: Path) -> None:
         '[[waiver]]\nrule = "earlier.*"\nplace = "*"\nreason = "Bmce is Acme now"\n'
         'who = "the results chair"\nuntil = 2099-01-01\n',
     )
-    assert told(checked(tree, earlier))["earlier.other-submitter"].waived
+    assert reported(checked(tree, earlier))["earlier.other-submitter"].waived
 
 
-def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_comparison_is_refused(tmp_path: Path) -> None:
     tree = new(tmp_path)
     with pytest.raises(UsageFault, match="profile policy"):
         compared(tree.root, before(tree), profile=Profile.VERIFIER)
@@ -133,7 +133,9 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         checked(tree, tmp_path / "nowhere")
 
 
-def test_the_command_takes_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_accepts_an_earlier_tree_and_changes_no_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
     files = sorted(path.stat().st_mtime_ns for path in tmp_path.rglob("*"))

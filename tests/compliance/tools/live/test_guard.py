@@ -1,4 +1,4 @@
-"""The guard finds what `podium check` finds, as soon as it is certain, and nothing else."""
+"""The guard reports what `podium check` reports, as early as possible, and nothing else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def guard(log: LogBuilder) -> Guard:
 
 
 def severities(findings: list[Finding]) -> dict[str, Severity]:
-    """The gravest severity of each rule."""
+    """Return the highest severity of each rule."""
     found: dict[str, Severity] = {}
     for each in findings:
         found[each.id] = max(
@@ -49,52 +49,52 @@ def severities(findings: list[Finding]) -> dict[str, Severity]:
 
 
 @dataclass
-class Told:
-    """What a guard said of a log: the record at which each rule was told first, and all of it."""
+class Reports:
+    """The record at which a guard first reported each rule, and all findings of the guard."""
 
     at: dict[str, int]
     findings: list[Finding]
 
 
-def told(guard_: Guard, log: Log) -> Told:
+def printed(guard_: Guard, log: Log) -> Reports:
     at: dict[str, int] = {}
     for index, record in enumerate(log.records):
         for found in guard_(record):
             at.setdefault(found.id, index)
     for found in guard_.finish(log):
         at.setdefault(found.id, len(log.records))
-    return Told(at, guard_.findings)
+    return Reports(at, guard_.findings)
 
 
-def told_of(builder: LogBuilder) -> Told:
-    return told(guard(builder), parse_log(builder.bytes()))
+def reports_of(builder: LogBuilder) -> Reports:
+    return printed(guard(builder), parse_log(builder.bytes()))
 
 
 def moment(builder: LogBuilder, rule: str) -> str:
-    """The key of the record at which a rule is told; `end` where only the end tells."""
-    at = told_of(builder).at[rule]
+    """Return the key of the record at which a rule is reported; `end` is the end of the log."""
+    at = reports_of(builder).at[rule]
     records = parse_log(builder.bytes()).records
     return records[at].key if at < len(records) else "end"
 
 
-# --- against check ---
+# --- comparison with check ---
 
 
 @pytest.mark.parametrize("which", NEWEST, ids=str)
-def test_a_valid_log_is_passed_in_silence(which: LogKind) -> None:
-    assert told_of(build_log(which)).findings == []
+def test_a_valid_log_has_no_findings(which: LogKind) -> None:
+    assert reports_of(build_log(which)).findings == []
 
 
 @pytest.mark.parametrize("which", NEWEST, ids=str)
 @pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
-def test_whatever_check_finds_is_told_at_the_first_record_that_makes_it_certain(
+def test_a_finding_of_check_is_reported_at_the_first_certain_record(
     which: LogKind, named: bool
 ) -> None:
     for kind, log in bent(which, 12):
         names = (which.division, which.benchmark) if named and honest(log, which) else ()
         judged = Guard(which.rules, *names, advises=False)
         judged.run.line_of = log.line
-        found = told(judged, log)
+        found = printed(judged, log)
         checked = judge_log(log, which.rules, Profile.POLICY, "").findings
         assert severities(found.findings) == severities(checked), kind
         if not names:
@@ -102,7 +102,7 @@ def test_whatever_check_finds_is_told_at_the_first_record_that_makes_it_certain(
 
 
 def bent(which: LogKind, count: int) -> Iterator[tuple[str, Log]]:
-    """Damaged logs that end with run_stop: what comes after it comes too late for a guard."""
+    """Yield damaged logs without records after run_stop; a guard would judge those too late."""
     many = damages(build_log(which).bytes(), random.Random(f"guard {which}"))
     while count:
         kind, data = next(many)
@@ -114,14 +114,14 @@ def bent(which: LogKind, count: int) -> Iterator[tuple[str, Log]]:
 
 
 def honest(log: Log, which: LogKind) -> bool:
-    """Whether the log says what it is."""
+    """Whether the log declares the expected division and benchmark."""
     values = {record.key: record.value for record in reversed(log.records)}
     names = (values.get("submission_division"), values.get("submission_benchmark"))
     return names == (which.division, which.benchmark)
 
 
-def assert_at_once(found: Told, log: Log, which: LogKind) -> None:
-    """No record is let pass from which on every judgement of the log so far knows of the fault."""
+def assert_at_once(found: Reports, log: Log, which: LogKind) -> None:
+    """Assert that each rule is reported by the record from which on every prefix violates it."""
     count = len(log.records)
     at_end = {check.id for check in which.rules.checks if not check.watches}
     known = [present(log, end, which) for end in range(1, count + 1)]
@@ -133,11 +133,11 @@ def assert_at_once(found: Told, log: Log, which: LogKind) -> None:
             first -= 1
         assert at <= first, (rule, at, first)
         if at < first:
-            assert log.records[at].key == "run_stop", "only what is missing is told earlier"
+            assert log.records[at].key == "run_stop", "only what is missing is printed earlier"
 
 
 def overlap(log: Log) -> bool:
-    """Whether an evaluation has no outcome where it was started, or outcomes come in any order."""
+    """Whether evaluations overlap or have outcomes in another order than their starts."""
     at: dict[str, list[object]] = {"eval_start": [], "eval_accuracy": []}
     for record in log.records:
         if record.key in at and isinstance(record.metadata, dict):
@@ -146,14 +146,14 @@ def overlap(log: Log) -> bool:
 
 
 def present(log: Log, end: int, which: LogKind) -> set[str]:
-    """The rules broken by records, not by what is missing, in the beginning of a log."""
+    """Return the rules that records in a prefix of the log violate, without missing records."""
     part = Log(log.generation, log.records[:end], places=[*range(end)], lines=[*range(1, end + 1)])
     found = judge_log(part, which.rules, Profile.POLICY, "").findings
     return {each.id for each in found if each.line is not None or each.id == "log.verifier-crash"}
 
 
 @pytest.mark.parametrize("profile", [*Profile])
-def test_no_published_log_gives_a_false_alarm(corpus: Path, profile: Profile) -> None:
+def test_published_logs_have_the_findings_of_check(corpus: Path, profile: Profile) -> None:
     paths = sorted(corpus.glob("**/result_*.txt"))
     for path in random.Random("guard").sample(paths, 60):
         log, rules = read_log(path), RoundRequest().choose(path.parent).rules
@@ -167,10 +167,10 @@ def test_no_published_log_gives_a_false_alarm(corpus: Path, profile: Profile) ->
         assert severities(found.findings) == severities(checked), path
 
 
-# --- one kind after another ---
+# --- kinds of rules ---
 
 
-def test_a_broken_bound_is_told_with_its_record() -> None:
+def test_a_violated_bound_is_reported_at_its_record() -> None:
     log = good().set("opt_adamw_beta_2", 0.9)
     assert moment(log, "closed.llama31_8b.opt_adamw_beta_2") == "opt_adamw_beta_2"
     found = guard(log).__class__("6.1", "closed", "llama31_8b")(
@@ -180,79 +180,79 @@ def test_a_broken_bound_is_told_with_its_record() -> None:
     assert found[0].message == "opt_adamw_beta_2 is 0.9; must be 0.95"
 
 
-def test_a_formula_is_told_once_all_it_needs_is_there() -> None:
+def test_a_formula_is_an_error_once_all_its_keys_are_logged() -> None:
     key, needs = "opt_learning_rate_decay_steps", "opt_learning_rate_warmup_steps"
     log = good().set(key, 7).move(needs, before="init_stop").move(key, before=needs)
     judged, severity = guard(log), {}
     for record in parse_log(log.bytes()).records:
         for found in judged(record):
             severity[record.key] = found.severity
-    # The official verifier looks back only, so its no is certain at once; the policy's is not.
+    # The official checker uses only earlier records: its verdict is certain before the policy's.
     assert severity == {key: Severity.WARNING, needs: Severity.ERROR}
 
 
-def test_the_wrong_order_is_told_with_the_later_record() -> None:
+def test_the_wrong_order_is_reported_at_both_records() -> None:
     log = good().move("init_start", after="init_stop")
     assert moment(log, "common.init_stop") == "init_stop"
     assert moment(log, "common.init_start") == "init_start"
 
 
-def test_a_second_value_is_told_at_once_and_weighs_more_where_it_differs() -> None:
+def test_a_repeated_value_is_a_note_and_a_different_value_is_an_error() -> None:
     rule = "closed.llama31_8b.max_steps"
     same, other = good().repeat("max_steps"), good().repeat("max_steps", 9)
-    assert severities(told_of(same).findings)[rule] is Severity.NOTE
-    assert severities(told_of(other).findings)[rule] is Severity.ERROR
+    assert severities(reports_of(same).findings)[rule] is Severity.NOTE
+    assert severities(reports_of(other).findings)[rule] is Severity.ERROR
     assert moment(other, rule) == "max_steps"
 
 
-def test_an_exceeded_limit_is_told_at_init_stop() -> None:
+def test_an_exceeded_limit_is_reported_at_init_stop_and_run_start() -> None:
     log = good().shift("init_stop", 40).shift("run_start", 40)
     assert moment(log, "common.init_stop") == "init_stop"
     assert moment(log, "run.late-start") == "run_start"
 
 
-def test_what_is_missing_is_told_at_run_stop() -> None:
+def test_a_missing_key_is_reported_at_run_stop() -> None:
     assert moment(good().drop("max_steps"), "closed.llama31_8b.max_steps") == "run_stop"
 
 
-def test_what_may_come_after_run_stop_waits_for_the_end() -> None:
+def test_a_missing_key_that_may_follow_run_stop_is_reported_at_the_end() -> None:
     for key in ("submission_org", "submission_platform", "train_samples"):
         log = good().drop(key)
         assert moment(log, f"common.{key}") == "end"
 
 
-def test_a_missed_target_is_told_at_run_stop() -> None:
+def test_a_missed_target_is_reported_at_run_stop() -> None:
     log = good().set("eval_accuracy", 4.0)
     assert moment(log, "closed.llama31_8b.target") == "run_stop"
 
 
-def test_an_evaluation_off_the_schedule_is_told_at_once() -> None:
+def test_an_evaluation_off_the_schedule_is_reported_at_its_record() -> None:
     log = good().meta("eval_accuracy", samples_count=20_000, only=1)
     log = log.meta("eval_start", samples_count=20_000, only=1)
     assert moment(log, "evaluation.off-schedule") == "eval_accuracy"
 
 
-def test_an_evaluation_that_may_yet_come_leaves_no_gap() -> None:
+def test_an_evaluation_logged_late_is_not_off_the_schedule() -> None:
     log = good().drop("eval_accuracy", only=0)
     later = good().first("eval_accuracy")
     log = log.add("eval_accuracy", later.value, later.metadata, before="run_stop")
-    assert OFF_SCHEDULE not in told_of(log).at
+    assert OFF_SCHEDULE not in reports_of(log).at
 
 
-def test_what_only_the_policy_asks_for_is_a_warning() -> None:
-    found = told_of(good().set("train_samples", 1000)).findings
+def test_a_requirement_of_the_policy_alone_is_a_warning() -> None:
+    found = reports_of(good().set("train_samples", 1000)).findings
     assert [(f.id.rpartition(".")[2], f.severity) for f in found] == [
         ("train_samples", Severity.WARNING)
     ]
 
 
-# --- names ---
+# --- declared names ---
 
 
-def test_a_guard_without_names_judges_from_when_the_log_gives_them() -> None:
+def test_a_guard_without_names_judges_once_the_log_declares_them() -> None:
     log = good().set("opt_adamw_beta_2", 0.9)
     log = log.move("submission_benchmark", before="run_start")
-    found = told(Guard("6.1", advises=False), parse_log(log.bytes()))
+    found = printed(Guard("6.1", advises=False), parse_log(log.bytes()))
     assert log.lines[found.at["closed.llama31_8b.opt_adamw_beta_2"]].record.key == (  # type: ignore[union-attr]
         "submission_benchmark"
     )
@@ -271,12 +271,12 @@ def test_a_log_of_another_benchmark_than_declared_is_an_error() -> None:
         (("6.1", "closed", "llama31_8"), "llama31_8b"),
     ],
 )
-def test_names_that_do_not_exist_are_refused(names: tuple[str, str, str], said: str) -> None:
+def test_unknown_names_are_refused(names: tuple[str, str, str], said: str) -> None:
     with pytest.raises(UsageFault, match=said):
         Guard(*names)
 
 
-def test_at_run_start_a_note_tells_what_is_still_missing() -> None:
+def test_a_note_at_run_start_lists_the_missing_keys() -> None:
     judged = Guard("6.1", "closed", "llama31_8b")
     notes = [
         found
@@ -288,7 +288,7 @@ def test_at_run_start_a_note_tells_what_is_still_missing() -> None:
     assert "max_steps" in notes[0].message
 
 
-def test_records_without_a_file_say_nothing_of_its_other_lines() -> None:
+def test_a_guard_without_a_file_has_no_findings_about_the_file() -> None:
     log = good()
     watching = guard(log)
     for record in parse_log(log.bytes()).records:

@@ -1,4 +1,4 @@
-"""A logger that is made for a round: what it finds is noted or raised, and never in the way."""
+"""A logger for a round logs or raises violations and does not hide other exceptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def logger(path: Path, **options: Any) -> Logger:
     return Logger(path, rank=0, **NAMES, **options)
 
 
-def test_a_violation_is_raised_at_the_call_and_the_line_is_there(tmp_path: Path) -> None:
+def test_a_violation_is_raised_after_the_line_is_written(tmp_path: Path) -> None:
     log = logger(tmp_path / "result_0.txt", on_violation="raise")
     with pytest.raises(GuardViolationError, match=r"is 0\.9; must be 0\.95") as raised:
         log.event("opt_adamw_beta_2", 0.9)
@@ -29,27 +29,29 @@ def test_a_violation_is_raised_at_the_call_and_the_line_is_there(tmp_path: Path)
     assert len(read_log(tmp_path / "result_0.txt").records) == 1
 
 
-def test_a_violation_is_noted_by_default(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_violation_is_logged_by_default(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log = logger(tmp_path / "result_0.txt")
     log.event("opt_adamw_beta_2", 0.9)
     found = "opt_adamw_beta_2 is 0.9; must be 0.95 (set opt_adamw_beta_2 to 0.95)"
     assert caplog.messages == [f"closed.llama31_8b.opt_adamw_beta_2: {found}"]
 
 
-def test_a_warning_is_never_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_warning_is_logged_and_not_raised(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     log = logger(tmp_path / "result_0.txt", on_violation="raise")
     log.event("train_samples", 1000)
     assert "train_samples is 1000" in caplog.messages[0]
 
 
-def test_the_end_of_the_log_tells_what_is_missing(tmp_path: Path) -> None:
+def test_missing_keys_are_reported_at_the_end_of_the_log(tmp_path: Path) -> None:
     log = logger(tmp_path / "result_0.txt", on_violation="raise")
     with pytest.raises(GuardViolationError, match="init_start is not logged"):
         log.close()
     log.close()
 
 
-def test_what_the_guard_finds_does_not_hide_an_exception(tmp_path: Path) -> None:
+def test_findings_do_not_hide_an_exception(tmp_path: Path) -> None:
     with (
         pytest.raises(ZeroDivisionError) as raised,
         logger(tmp_path / "result_0.txt", on_violation="raise"),
@@ -58,13 +60,13 @@ def test_what_the_guard_finds_does_not_hide_an_exception(tmp_path: Path) -> None
     assert "is not logged" in raised.value.__notes__[0]
 
 
-def test_values_beyond_json_are_judged_as_well(tmp_path: Path) -> None:
+def test_nonfinite_values_are_judged(tmp_path: Path) -> None:
     log = logger(tmp_path / "result_0.txt", on_violation="raise", nonfinite="words")
     with pytest.raises(GuardViolationError, match=r"must be 0\.95"):
         log.event("opt_adamw_beta_2", float("nan"))
 
 
-def test_ranks_that_write_nothing_judge_nothing(tmp_path: Path) -> None:
+def test_ranks_that_write_no_log_judge_no_records(tmp_path: Path) -> None:
     log = Logger(tmp_path / "result_0.txt", rank=1, **NAMES, on_violation="raise")
     log.event("opt_adamw_beta_2", 0.9)
     log.close()
@@ -80,7 +82,7 @@ def test_rules_are_imported_only_for_a_round(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "log")], check=True)
 
 
-def test_without_podium_the_error_says_what_is_missing(
+def test_missing_rules_are_reported_by_an_import_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "podium.compliance.tools.live.guard", None)
@@ -88,7 +90,7 @@ def test_without_podium_the_error_says_what_is_missing(
         logger(tmp_path / "result_0.txt")
 
 
-def test_the_emitter_alone_asks_for_podium_or_a_guard(
+def test_the_emitter_without_podium_asks_for_podium_or_a_guard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(round_guard, "_make", None)
@@ -99,7 +101,7 @@ def test_the_emitter_alone_asks_for_podium_or_a_guard(
     Logger(tmp_path / "result_1.txt", rank=0, guard=lambda _: (), **NAMES).close()
 
 
-def test_an_option_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="'divisoin'"):
         Logger(tmp_path / "result_0.txt", rank=0, round="6.1", divisoin="closed")  # type: ignore[call-arg]
     assert not (tmp_path / "result_0.txt").exists()

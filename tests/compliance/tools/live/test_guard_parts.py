@@ -1,4 +1,4 @@
-"""What the guard rests on: what checks watch, what constraints need, a cost that does not grow."""
+"""Requirements of the guard: watched checks, declared keys and a constant cost per record."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AT_END = {
     "speed.changes",
     "speed.throughput-disagrees",
 }
-"""Checks that a later record may yet satisfy: only the end of the log decides them."""
+"""Checks that a later record may still satisfy: only the end of the log decides them."""
 
 
 @pytest.mark.parametrize("each", HPC, ids=lambda each: each.id)
@@ -52,25 +52,25 @@ def test_a_check_is_watched_unless_a_later_record_may_satisfy_it(each: Check) ->
 
 
 class Unnamed:
-    """The context of a log that has not said yet what it is: only the round is known."""
+    """The context of a log without a declared division or benchmark: only the round is known."""
 
     def __init__(self, rules: Round) -> None:
         self.limits, self.generation, self.of_round = rules.limits, rules.generation, rules.checks
 
 
 @pytest.mark.parametrize("each", HPC, ids=lambda each: each.id)
-def test_a_check_that_looks_at_the_benchmark_or_division_says_so(each: Check) -> None:
+def test_a_check_that_needs_the_benchmark_or_division_declares_it(each: Check) -> None:
     if each.needs_names:
         return
     context = cast("Context", Unnamed(find_round("hpc", "2.0")))
     for text in (each.bad, each.good):
         run = Run(parse_log(text.encode()).records)
         run.ordered = run.exact = False
-        list(each.find(run, context))  # raises where it looks at more
+        list(each.find(run, context))  # raises if the check needs more
 
 
 class Places(dict[str, list[int]]):
-    """Where each key stands, with the keys that were asked for."""
+    """The positions of each key, and the keys that were requested."""
 
     def __init__(self, where: dict[str, list[int]], asked: set[str]) -> None:
         super().__init__(where)
@@ -86,7 +86,7 @@ class Places(dict[str, list[int]]):
 
 
 class Asked(Run):
-    """A run that remembers which keys a constraint looked up in it."""
+    """A run that records the keys that a constraint looks up."""
 
     __slots__ = ("asked",)
 
@@ -96,16 +96,16 @@ class Asked(Run):
         self.where = Places(self.where, self.asked)
 
 
-def test_a_constraint_needs_every_key_that_it_asks_for() -> None:
+def test_a_constraint_declares_every_key_that_it_looks_up() -> None:
     asked = 0
-    # What is about the order of records follows those before, which stay as they are.
+    # Order constraints depend only on earlier records, which do not change.
     order = (after, before, every_batch_from)
     records = [blank(key) for key in k.ALL.values() if key.type in ("int", "float")]
     for constraint in (each for each in words() if not isinstance(each, order)):
         run = Asked(records)
         run.position = len(records)
         for value in (1024, 0.5, [1, 2]):
-            with contextlib.suppress(Exception):  # of a wrong type
+            with contextlib.suppress(Exception):  # wrong types
                 constraint.holds(Record("x", 0.0, value, {"samples_count": 8}), run)
         assert run.asked - {"init_start"} <= {*constraint.needs()}, constraint
         asked += bool(run.asked)
@@ -113,7 +113,7 @@ def test_a_constraint_needs_every_key_that_it_asks_for() -> None:
 
 
 def words() -> Iterator[Constraint]:
-    """One constraint of each kind and place in the tables of rounds that a guard judges at once."""
+    """Yield the constraints in the tables of all rounds that a guard judges at once."""
     for rules in rounds.values():
         for name in rules.benchmarks if rules.generation == "mllog" else ():
             for division in ("closed", "open"):
@@ -121,7 +121,7 @@ def words() -> Iterator[Constraint]:
                     yield from (*row.each, *row.first, *row.some, *(row.policy or ()))
 
 
-def test_records_that_no_rule_is_about_cost_next_to_nothing() -> None:
+def test_50000_records_without_rules_need_less_than_one_cpu_second() -> None:
     judged = guard(good())
     records = [Record("train_loss", 1.75e12 + n, 3.0, {"step": n}) for n in range(50_000)]
     began = time.process_time()

@@ -1,4 +1,4 @@
-"""`podium preflight`: declared hyperparameters, whatever they are declared in."""
+"""`podium preflight`: declared hyperparameters in every supported file format."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def judged(tmp_path: Path, values: dict[str, Any], **options: Any) -> Preflight:
     return preflight(read_declaration(path), find_round("training", "6.1"), **options)
 
 
-# --- what is said ---
+# --- the verdict ---
 
 
-def test_legal_settings_are_legal_in_any_order(tmp_path: Path) -> None:
+def test_legal_settings_are_accepted_in_any_order(tmp_path: Path) -> None:
     for values in (LEGAL, dict(reversed(LEGAL.items()))):
         found = judged(tmp_path, values)
         assert found.legal, found.findings
@@ -42,7 +42,7 @@ def test_legal_settings_are_legal_in_any_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [w.benchmark for w in cases() if w.round == "6.1"][::2])
-def test_the_settings_of_every_valid_log_are_legal(name: str, tmp_path: Path) -> None:
+def test_the_settings_of_a_valid_log_are_legal(name: str, tmp_path: Path) -> None:
     path = tmp_path / "dry.txt"
     path.write_bytes(build("training", "6.1", "closed", name).bytes())
     found = preflight(read_declaration(path), find_round("training", "6.1"))
@@ -50,7 +50,7 @@ def test_the_settings_of_every_valid_log_are_legal(name: str, tmp_path: Path) ->
     assert (found.benchmark, found.division) == (name, "closed")
 
 
-def test_a_broken_rule_is_told_as_by_check(tmp_path: Path) -> None:
+def test_a_violated_rule_has_the_finding_of_check(tmp_path: Path) -> None:
     found = judged(tmp_path, LEGAL | {"opt_adamw_beta_2": 0.9})
     assert [(f.id, f.line) for f in found.findings] == [
         ("closed.llama31_8b.opt_adamw_beta_2", None)
@@ -58,7 +58,7 @@ def test_a_broken_rule_is_told_as_by_check(tmp_path: Path) -> None:
     assert not found.legal
 
 
-def test_a_missing_hyperparameter_is_told_with_what_it_must_be(tmp_path: Path) -> None:
+def test_a_missing_hyperparameter_is_reported_with_its_allowed_value(tmp_path: Path) -> None:
     values = {key: value for key, value in LEGAL.items() if key != "opt_gradient_clip_norm"}
     found = judged(tmp_path, values)
     assert [(each.key, each.allowed) for each in found.missing] == [
@@ -67,14 +67,14 @@ def test_a_missing_hyperparameter_is_told_with_what_it_must_be(tmp_path: Path) -
     assert not found.legal
 
 
-def test_a_bound_that_hangs_on_a_missing_key_is_not_called_broken(tmp_path: Path) -> None:
+def test_a_bound_that_depends_on_a_missing_key_is_not_reported(tmp_path: Path) -> None:
     values = {key: v for key, v in LEGAL.items() if key != "opt_learning_rate_warmup_steps"}
     found = judged(tmp_path, values)
     assert found.findings == []
     assert [each.key for each in found.missing] == ["opt_learning_rate_warmup_steps"]
 
 
-def test_what_may_be_logged_later_is_no_fault(tmp_path: Path) -> None:
+def test_a_key_that_may_be_logged_later_is_not_an_error(tmp_path: Path) -> None:
     values = {key: value for key, value in LEGAL.items() if key != "eval_samples"}
     found = judged(tmp_path, values)
     assert found.legal
@@ -83,10 +83,10 @@ def test_what_may_be_logged_later_is_no_fault(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value", "severity"),
-    # Where the rules leave no room, what only the policy demands is an error, too
+    # A requirement of the policy alone is an error as well if the rules leave no choice
     [("train_samples", 1, "warning"), ("opt_end_learning_rate", 0.5, "error")],
 )
-def test_only_the_policy_s_demands_weigh_as_their_rows_say(
+def test_requirements_of_the_policy_alone_have_the_severity_of_their_rows(
     tmp_path: Path, key: str, value: float, severity: str
 ) -> None:
     found = judged(tmp_path, LEGAL | {key: value})
@@ -94,7 +94,7 @@ def test_only_the_policy_s_demands_weigh_as_their_rows_say(
     assert found.legal == (severity == "warning")
 
 
-def test_it_tells_what_is_free_when_to_evaluate_and_the_reference(tmp_path: Path) -> None:
+def test_the_report_has_free_keys_evaluations_and_the_reference(tmp_path: Path) -> None:
     found = judged(tmp_path, LEGAL, batch_size=1024)
     assert found.free["global_batch_size"] == 1024
     assert found.evaluations[-1]["interval"] == 12_288
@@ -111,14 +111,14 @@ def _declared(tmp_path: Path, values: dict[str, Any]) -> Any:
     return read_declaration(path)
 
 
-def test_names_that_are_no_keys_are_told(tmp_path: Path) -> None:
+def test_unknown_names_are_reported(tmp_path: Path) -> None:
     found = judged(tmp_path, LEGAL | {"learning_speed": 1, "globalbatch_size": 3})
     assert found.ignored[0] == "learning_speed"
     misspelt = judged(tmp_path, {"global_batchsize": 3})
     assert [f.id for f in misspelt.findings] == ["log.misspelt-key"]
 
 
-def test_a_name_like_a_missing_key_is_told_by_its_words(tmp_path: Path) -> None:
+def test_a_name_similar_to_a_missing_key_is_reported_as_misspelt(tmp_path: Path) -> None:
     legal = {key: value for key, value in LEGAL.items() if key != "opt_base_learning_rate"}
     found = judged(tmp_path, legal | {"opt_base_lr": 1e-3})
     (finding,) = [each for each in found.findings if each.id == "log.misspelt-key"]
@@ -126,15 +126,15 @@ def test_a_name_like_a_missing_key_is_told_by_its_words(tmp_path: Path) -> None:
     assert not judged(tmp_path, LEGAL | {"opt_base_lr": 1e-3}).findings
 
 
-# --- what is read ---
+# --- input files ---
 
 
-def test_groups_are_looked_into(tmp_path: Path) -> None:
+def test_nested_groups_are_read(tmp_path: Path) -> None:
     found = judged(tmp_path, {"model": {"max_sequence_length": 1}, "a": {"b": {"opt_name": "sgd"}}})
     assert {f.key for f in found.findings} == {"max_sequence_length", "opt_name"}
 
 
-def test_toml_and_yaml_say_the_same_as_json(tmp_path: Path) -> None:
+def test_toml_yaml_and_json_give_the_same_values(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text("[optimizer]\nopt_name = 'adamw'\nopt_adamw_beta_2 = 0.9\n")
     (tmp_path / "c.yaml").write_text(
         "optimizer:  # AdamW\n  opt_name: adamw\n  'opt_adamw_beta_2': 0.9\n"
@@ -144,7 +144,7 @@ def test_toml_and_yaml_say_the_same_as_json(tmp_path: Path) -> None:
     assert read[0] == read[1] == read[2]
 
 
-def test_yaml_scalars_and_lists() -> None:
+def test_yaml_scalars_and_lists_are_read() -> None:
     text = """
     ---
     a: 1
@@ -180,7 +180,7 @@ def test_yaml_scalars_and_lists() -> None:
 
 
 @pytest.mark.parametrize("text", ["- a", "a: &b 1", "a: |\n  x", "a:\n  - b: 1", "only words"])
-def test_what_goes_beyond_simple_yaml_is_refused(text: str) -> None:
+def test_yaml_beyond_the_simple_subset_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="line"):
         parse_yaml(text)
 
@@ -198,7 +198,7 @@ def test_what_goes_beyond_simple_yaml_is_refused(text: str) -> None:
         ("no", None),
     ],
 )
-def test_what_cannot_be_read_is_a_fault_of_the_caller(
+def test_an_unreadable_declaration_is_an_error(
     name: str, data: bytes | None, tmp_path: Path
 ) -> None:
     if data is not None:
@@ -207,7 +207,7 @@ def test_what_cannot_be_read_is_a_fault_of_the_caller(
         read_declaration(tmp_path / name)
 
 
-def test_a_dry_log_keeps_its_lines_and_its_repeats(tmp_path: Path) -> None:
+def test_a_repeated_key_in_a_log_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "dry.txt"
     log = build("training", "6.1", "closed", "llama31_8b").repeat("max_steps", 7)
     path.write_bytes(log.bytes())
@@ -215,7 +215,7 @@ def test_a_dry_log_keeps_its_lines_and_its_repeats(tmp_path: Path) -> None:
     assert {f.line for f in found.findings} == {log.line_of("max_steps") + 1}
 
 
-def test_without_a_benchmark_nothing_can_be_said(tmp_path: Path) -> None:
+def test_a_missing_benchmark_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="--benchmark"):
         judged(tmp_path, LEGAL, benchmark=None)
 
@@ -227,7 +227,7 @@ def run(path: Path, *options: str) -> Done:
     return podium("preflight", path, "--round", "6.1", *options)
 
 
-def test_the_command_s_status_and_formats(tmp_path: Path) -> None:
+def test_the_command_prints_its_verdict_as_text_and_json(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text(json.dumps(LEGAL))
     good = run(path, "--benchmark", "llama31_8b")
@@ -236,11 +236,11 @@ def test_the_command_s_status_and_formats(tmp_path: Path) -> None:
     path.write_text(json.dumps(LEGAL | {"opt_name": "sgd"}))
     bad = run(path, "--benchmark", "llama31_8b", "--format", "json")
     assert bad.exit_code == 1
-    told = json.loads(bad.stdout)
-    assert (told["schema"], told["verdict"]) == ("podium.preflight/1", "illegal")
+    reported = json.loads(bad.stdout)
+    assert (reported["schema"], reported["verdict"]) == ("podium.preflight/1", "illegal")
 
 
-def test_lines_fit_the_terminal_and_hide_nothing_raw(tmp_path: Path) -> None:
+def test_lines_fit_the_terminal_and_escape_control_characters(tmp_path: Path) -> None:
     found = judged(tmp_path, {"opt_name": "\x1b[2J" + "x" * 200, "n\x1b" * 40: 1, "max_steps": 3})
     for width in (40, 80):
         lines = page(found, width)

@@ -1,4 +1,4 @@
-"""`podium watch` on files that grow, and what it says of them."""
+"""`podium watch` on growing files, and its output."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def good() -> LogBuilder:
 
 
 def until(key: str, log: LogBuilder | None = None) -> bytes:
-    """The log up to the first record of a key."""
+    """Return the log up to the first record of a key."""
     log = log or good()
     return b"".join(line.bytes + b"\n" for line in log.lines[: log.where(key)[0] + 1])
 
 
 class Clock:
-    """Time that passes only while the watch sleeps; something may happen meanwhile."""
+    """A clock that advances only while the watch sleeps, with one event per sleep."""
 
     def __init__(self, *happens: Callable[[], Any]) -> None:
         self.time = 1.75e9
@@ -71,7 +71,7 @@ def append(path: Path, data: bytes) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("which", random.Random("watch").sample(cases(), 12), ids=str)
-def test_a_log_read_in_pieces_is_the_log_read_at_once(which: LogKind) -> None:
+def test_a_log_read_in_pieces_equals_the_log_read_at_once(which: LogKind) -> None:
     rng = random.Random(f"pieces {which}")
     many = damages(build_log(which).bytes(), rng)
     for _ in range(8):
@@ -109,7 +109,7 @@ def test_only_new_bytes_are_read(tmp_path: Path) -> None:
     assert kinds(tail) == [("data", b"o\n")]
 
 
-def test_a_file_cut_short_is_read_anew(tmp_path: Path) -> None:
+def test_a_truncated_file_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"one\ntwo\n")
     tail = Tail(str(path))
@@ -118,7 +118,7 @@ def test_a_file_cut_short_is_read_anew(tmp_path: Path) -> None:
     assert kinds(tail) == [("truncated", b""), ("data", b"1\n")]
 
 
-def test_a_file_that_is_replaced_is_read_to_its_end_first(tmp_path: Path) -> None:
+def test_a_replaced_file_is_read_to_its_end_first(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"one\n")
     tail = Tail(str(path))
@@ -129,17 +129,17 @@ def test_a_file_that_is_replaced_is_read_to_its_end_first(tmp_path: Path) -> Non
     assert kinds(tail) == [("data", b"two\n"), ("replaced", b""), ("data", b"three\n")]
 
 
-def test_what_is_no_file_is_said_to_be_none(tmp_path: Path) -> None:
+def test_a_file_that_is_not_regular_is_reported(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     tail = Tail(str(tmp_path / "pipe"))
     assert kinds(tail) == []
     assert tail.problem == "is not a regular file"
 
 
-# --- the course of a watch ---
+# --- a watch from start to end ---
 
 
-def test_it_ends_by_itself_with_the_report_of_check(
+def test_a_watch_ends_with_the_report_of_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, log = tmp_path / "result_0.txt", good().set("opt_adamw_beta_2", 0.9)
@@ -163,7 +163,7 @@ def test_a_good_run_ends_with_status_0(tmp_path: Path, capsys: pytest.CaptureFix
     assert "stopped, success" in capsys.readouterr().out
 
 
-def test_several_logs_are_waited_for(tmp_path: Path) -> None:
+def test_a_watch_waits_for_several_logs(tmp_path: Path) -> None:
     for number in range(2):
         (tmp_path / f"result_{number}.txt").write_bytes(until("run_start"))
     rest = good().bytes()[len(until("run_start")) :]
@@ -172,7 +172,7 @@ def test_several_logs_are_waited_for(tmp_path: Path) -> None:
     assert clock.happens == []
 
 
-def test_a_log_that_never_comes_is_a_fault_of_the_caller(tmp_path: Path) -> None:
+def test_a_missing_log_is_an_error(tmp_path: Path) -> None:
     for options in ({"once": True}, {"timeout": 3}):
         with pytest.raises(NothingToJudge, match="no such log"):
             watched(tmp_path / "result_0.txt", Clock(), **options)
@@ -184,7 +184,7 @@ def test_a_folder_is_not_a_log(tmp_path: Path) -> None:
         watched(tmp_path, Clock(), once=True)
 
 
-def test_timeout_ends_a_watch_of_a_run_that_goes_on(
+def test_timeout_ends_the_watch_of_an_unfinished_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "result_0.txt"
@@ -193,32 +193,32 @@ def test_timeout_ends_a_watch_of_a_run_that_goes_on(
     assert "missing" in capsys.readouterr().out
 
 
-def test_exit_on_error_ends_it_at_once_and_exec_is_told(tmp_path: Path) -> None:
-    path, told = tmp_path / "result_0.txt", tmp_path / "told"
+def test_exit_on_error_ends_the_watch_and_runs_the_command(tmp_path: Path) -> None:
+    path, reported = tmp_path / "result_0.txt", tmp_path / "reported"
     log = good().set("opt_adamw_beta_2", 0.9)
     path.write_bytes(until("run_start", log))
     script = tmp_path / "alarm.py"
     script.write_text(
         "import os, sys; open(sys.argv[1], 'a').write(os.environ['PODIUM_RULE'] + '\\n')"
     )
-    command = f"{sys.executable} {script} {told}"
+    command = f"{sys.executable} {script} {reported}"
     assert watched(path, Clock(), exit_on_error=True, command=command) is Exit.FOUND
-    assert told.read_text() == "closed.llama31_8b.opt_adamw_beta_2\n"
+    assert reported.read_text() == "closed.llama31_8b.opt_adamw_beta_2\n"
 
 
-def test_a_command_that_is_not_there_is_a_fault_of_the_caller(tmp_path: Path) -> None:
+def test_a_missing_command_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(until("run_start", good().set("opt_adamw_beta_2", 0.9)))
     with pytest.raises(ComplianceError, match="--exec"):
         watched(path, Clock(), command=str(tmp_path / "nothing"), exit_on_error=True)
 
 
-def test_a_command_with_an_open_quote_is_a_fault_of_the_caller(tmp_path: Path) -> None:
+def test_a_command_with_an_open_quote_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ComplianceError, match="--exec it's: No closing quotation"):
         watched(tmp_path / "result_0.txt", Clock(), command="it's")
 
 
-def test_follow_goes_on_after_run_stop(tmp_path: Path) -> None:
+def test_follow_continues_after_run_stop(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(good().bytes())
     clock = Clock(*[lambda: None] * 6)
@@ -226,7 +226,7 @@ def test_follow_goes_on_after_run_stop(tmp_path: Path) -> None:
     assert clock.happens == []
 
 
-def test_a_run_begun_anew_in_the_same_file_is_another_run(tmp_path: Path) -> None:
+def test_a_run_restarted_in_the_same_file_is_a_new_run(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(until("run_start", good().set("opt_adamw_beta_2", 0.9)))
     clock = Clock(lambda: path.write_bytes(until("init_start")), append(path, b""))

@@ -1,4 +1,4 @@
-"""`podium watch --metrics` keeps a file that readers of OpenMetrics understand."""
+"""`podium watch --metrics` writes a file that OpenMetrics readers can parse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.compliance.tools.live.test_watch import Clock, good, until, watched
 
 
 def read(path: Path) -> dict[str, list[tuple[dict[str, str], float]]]:
-    """The samples of a file, by name."""
+    """Return the samples of a file by name."""
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for family in text_string_to_metric_families(path.read_text(encoding="utf-8")):
         for sample in family.samples:
@@ -28,7 +28,7 @@ def phase(path: Path) -> list[str]:
     ]
 
 
-def test_the_file_follows_a_run(tmp_path: Path) -> None:
+def test_the_metrics_follow_a_run(tmp_path: Path) -> None:
     log, file = tmp_path / "result_0.txt", tmp_path / "podium.prom"
     log.write_bytes(until("init_start"))
     seen: list[Any] = []
@@ -55,7 +55,7 @@ def test_the_file_follows_a_run(tmp_path: Path) -> None:
     assert elapsed == pytest.approx((stop - start) / 1000)
 
 
-def test_findings_of_whole_logs_are_counted(tmp_path: Path) -> None:
+def test_the_findings_of_a_whole_log_are_counted(tmp_path: Path) -> None:
     log, file = tmp_path / "result_0.txt", tmp_path / "podium.prom"
     good().set("opt_adamw_beta_2", 0.5).drop("submission_org").write(log)
     done = podium("watch", log, "--once", "--round", "6.1", "--metrics", file)
@@ -65,7 +65,7 @@ def test_findings_of_whole_logs_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ['a"b\\c\nd.txt', "é\udcff.txt", "{x=1}.txt"])
-def test_a_name_ends_no_label(tmp_path: Path, name: str) -> None:
+def test_special_characters_in_a_log_name_are_escaped(tmp_path: Path, name: str) -> None:
     log, file = tmp_path / name, tmp_path / "podium.prom"
     log.write_bytes(until("run_start"))
     assert podium("watch", log, "--once", "--round", "6.1", "--metrics", file).exit_code == 0
@@ -73,7 +73,7 @@ def test_a_name_ends_no_label(tmp_path: Path, name: str) -> None:
     assert {labels["log"] for labels, _ in read(file)["podium_run_records"]} == {wanted}
 
 
-def test_no_log_is_overwritten(tmp_path: Path) -> None:
+def test_a_watched_log_is_not_overwritten(tmp_path: Path) -> None:
     log = tmp_path / "result_0.txt"
     good().write(log)
     before = log.read_bytes()
@@ -83,7 +83,7 @@ def test_no_log_is_overwritten(tmp_path: Path) -> None:
     assert log.read_bytes() == before
 
 
-def test_a_file_that_cannot_be_written_ends_the_watch(tmp_path: Path) -> None:
+def test_an_unwritable_metrics_file_ends_the_watch(tmp_path: Path) -> None:
     log = tmp_path / "result_0.txt"
     log.write_bytes(until("run_start"))
     with pytest.raises(UsageFault, match="cannot be written"):

@@ -1,4 +1,4 @@
-"""What `podium watch` says of a run that goes on."""
+"""The status that `podium watch` reports for a run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_phase_follows_the_markers(key: str, phase: str, tmp_path: Path) -> 
     assert status_of(until(key), tmp_path).phase == phase
 
 
-def test_it_tells_times_evaluations_and_what_is_missing(tmp_path: Path) -> None:
+def test_the_status_has_limits_evaluations_and_missing_keys(tmp_path: Path) -> None:
     log = good().set("eval_accuracy", 4.0)
     found = status_of(until("run_stop", log).rsplit(b"\n", 2)[0] + b"\n", tmp_path)
     assert (found.benchmark, found.division) == ("llama31_8b", "closed")
@@ -65,7 +65,7 @@ def test_it_tells_times_evaluations_and_what_is_missing(tmp_path: Path) -> None:
     assert found.target == "at most 3.3"
 
 
-def test_a_limit_that_is_over_is_lost_before_anything_is_logged(tmp_path: Path) -> None:
+def test_an_exceeded_limit_is_lost_before_the_next_record(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(until("init_start"))
     log = Watched(str(path), WATCH_OPTIONS)
@@ -73,7 +73,7 @@ def test_a_limit_that_is_over_is_lost_before_anything_is_logged(tmp_path: Path) 
     began = log.guard.run.records[-1].time_ms
     assert log.status(began + 29 * 60_000).lost == []
     assert log.status(began + 31 * 60_000).lost == ["init_stop within 30 min of init_start"]
-    # An old log is no run that goes on: its own last line says how late it is.
+    # An old log does not belong to a run in progress, so the current time does not count.
     assert log.status(began + 2 * 86_400_000).lost == []
 
 
@@ -83,20 +83,24 @@ def test_a_key_that_comes_too_late_is_lost(tmp_path: Path) -> None:
     assert lost == ["init_start must come before init_stop"]
 
 
-def test_once_as_json_holds_findings_and_report(
+def test_json_output_with_once_has_findings_and_a_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(good().set("opt_adamw_beta_2", 0.9).bytes())
     assert watched(path, Clock(), once=True, format="json") is Exit.FOUND
-    told = json.loads(capsys.readouterr().out)
-    assert told["schema"] == "podium.watch/1"
-    assert told["logs"][0]["phase"] == "stopped"
-    ids = [[f["id"] for f in each["findings"]] for each in (told["logs"][0], told["report"])]
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["schema"] == "podium.watch/1"
+    assert reported["logs"][0]["phase"] == "stopped"
+    ids = [
+        [f["id"] for f in each["findings"]] for each in (reported["logs"][0], reported["report"])
+    ]
     assert ids == [["closed.llama31_8b.opt_adamw_beta_2"]] * 2
 
 
-def test_json_is_a_line_for_each_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_has_a_line_for_each_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "result_0.txt"
     first = until("run_start")
     path.write_bytes(first)
@@ -107,12 +111,12 @@ def test_json_is_a_line_for_each_change(tmp_path: Path, capsys: pytest.CaptureFi
     assert [line["done"] for line in lines] == [False, False, True]
 
 
-def test_lines_that_are_no_records_are_told_while_they_come(tmp_path: Path) -> None:
+def test_an_invalid_record_is_reported_during_the_run(tmp_path: Path) -> None:
     found = status_of(until("run_start") + b":::MLLOG {cut\n", tmp_path)
     assert [each.id for each in found.findings] == ["log.not-json"]
 
 
-def test_control_characters_of_a_log_reach_no_terminal(
+def test_control_characters_in_a_log_are_not_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "result_0.txt"
@@ -123,7 +127,7 @@ def test_control_characters_of_a_log_reach_no_terminal(
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_no_line_is_wider_than_the_page(width: int, tmp_path: Path) -> None:
+def test_lines_fit_the_width_and_height_of_the_page(width: int, tmp_path: Path) -> None:
     log = good().set("opt_name", "x" * 300).set("eval_accuracy", 4.0)
     statuses = [status_of(until("run_stop", log), tmp_path)] * 3
     for height in (100, 12, 4):
@@ -133,10 +137,10 @@ def test_no_line_is_wider_than_the_page(width: int, tmp_path: Path) -> None:
     assert "4 ▄▄" in row(statuses[0], 80)[0]
 
 
-# --- small parts ---
+# --- components ---
 
 
-def test_a_sparkline_spans_lowest_to_highest() -> None:
+def test_a_sparkline_spans_the_lowest_and_the_highest_value() -> None:
     assert sparkline([1, 2, 3]) == "▁▅█"
     assert sparkline([2, 2]) == "▄▄"
     assert sparkline([None, 1.0, float("nan"), 2.0]) == " ▁ █"
@@ -158,26 +162,26 @@ def goal() -> Any:
     return goal_of(target_of(find_round("training", "6.1").context("closed", "llama31_8b")))
 
 
-def test_a_run_is_projected_to_where_the_reference_converges() -> None:
+def test_a_run_is_projected_to_the_convergence_of_the_reference() -> None:
     due = schedule().due(1024)[0]
     found = forecast(points(4.0, 3.9), Expected(mean=100_000.0), goal(), due)
     assert found is not None
-    assert found.position == 12_288 * 9  # the first evaluation that is not before the mean
+    assert found.position == 12_288 * 9  # the first evaluation at or after the mean
     assert found.minutes == pytest.approx(18.0)
 
 
-def test_past_the_reference_a_line_through_the_last_qualities_decides() -> None:
+def test_a_run_beyond_the_reference_is_projected_by_its_last_qualities() -> None:
     found = forecast(points(3.9, 3.8, 3.7, 3.6), Expected(mean=20_000.0), goal(), None)
     assert found is not None
     assert found.position == pytest.approx(12_288 * 7)
 
 
 @pytest.mark.parametrize("qualities", [(3.9,), (3.9, 3.8), (3.7, 3.8, 3.9), (3.9, 3.9, 3.9)])
-def test_no_trend_is_no_forecast(qualities: tuple[float, ...]) -> None:
+def test_a_run_without_a_trend_has_no_forecast(qualities: tuple[float, ...]) -> None:
     assert forecast(points(*qualities), Expected(), goal(), None) is None
 
 
-def test_the_margin_is_that_of_the_projection_until_the_target_is_reached(tmp_path: Path) -> None:
+def test_the_margin_of_a_run_at_its_target_uses_the_reached_position(tmp_path: Path) -> None:
     log = build("training", "5.0", "closed", "bert")
     found = status_of(log.bytes(), tmp_path, WatchOptions(round="5.0"))
     assert found.reached is not None
@@ -188,7 +192,7 @@ def test_the_margin_is_that_of_the_projection_until_the_target_is_reached(tmp_pa
 # --- the command ---
 
 
-def test_the_command_takes_its_options(tmp_path: Path) -> None:
+def test_the_command_accepts_its_options(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(good().bytes())
     result = podium("watch", path, "--once", "--round", "6.1", "--format", "json")
@@ -196,7 +200,7 @@ def test_the_command_takes_its_options(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["done"] is True
 
 
-def test_its_import_is_cheap() -> None:
+def test_importing_the_commands_loads_no_heavy_modules() -> None:
     import subprocess
 
     code = (
@@ -207,7 +211,7 @@ def test_its_import_is_cheap() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_records_keep_their_lines_in_a_growing_log(tmp_path: Path) -> None:
+def test_findings_in_a_growing_log_have_their_line_numbers(tmp_path: Path) -> None:
     data = b"noise\r\n" * 3 + good().bytes()
     found = status_of(data.replace(b'"opt_name", ', b'"opt_name" , '), tmp_path)
     assert found.findings == []
@@ -216,5 +220,5 @@ def test_records_keep_their_lines_in_a_growing_log(tmp_path: Path) -> None:
     assert line == broken.line_of("opt_name") + 3
 
 
-def test_status_is_plain_data(tmp_path: Path) -> None:
+def test_a_status_can_be_encoded_as_json(tmp_path: Path) -> None:
     msgspec.json.encode(status_of(good().bytes(), tmp_path).to_dict())

@@ -1,4 +1,4 @@
-"""`podium watch` in a real terminal, on a log that is written a thousand times too fast."""
+"""`podium watch` in a real terminal, on a log that is written 1000 times faster than it ran."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RULE = re.compile(r"\[((?:[a-z]+\.)[a-z0-9_.-]+)\]")
 
 
 def slow(log: LogBuilder, seconds: float) -> list[Line]:
-    """The lines, so many seconds apart."""
+    """Return the lines with `seconds` seconds between them."""
     began = log.lines[0].record
     assert began is not None
     return [
@@ -48,7 +48,7 @@ def slow(log: LogBuilder, seconds: float) -> list[Line]:
 
 
 def replay(lines: list[Line], path: Path) -> None:
-    """Write the lines as they were written, but faster; some in two halves."""
+    """Write the lines `SPEED` times faster than they were logged, and some in two halves."""
     previous = None
     with path.open("wb", buffering=0) as stream:
         for number, line in enumerate(lines):
@@ -63,7 +63,7 @@ def replay(lines: list[Line], path: Path) -> None:
 
 
 def in_terminal(path: Path, *options: str) -> tuple[int, str]:
-    """Exit status, and all that the terminal was sent."""
+    """Return the exit status and everything that was sent to the terminal."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, WIDTH, 0, 0))
     env = {**os.environ, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}

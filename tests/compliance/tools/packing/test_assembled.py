@@ -23,7 +23,7 @@ def loose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loose:
     return Loose(tmp_path)
 
 
-def test_named_results_are_judged_as_the_packed_tree_is(loose: Loose) -> None:
+def test_named_results_are_judged_like_the_packed_tree(loose: Loose) -> None:
     before = files_in(loose.work)
     done = podium("check", loose.work, "--format", "json")
     assert files_in(loose.work) == before
@@ -37,7 +37,7 @@ def test_named_results_are_judged_as_the_packed_tree_is(loose: Loose) -> None:
     assert ours["base"] == str(loose.work)
 
 
-def test_findings_lie_below_the_folder_that_was_given(loose: Loose) -> None:
+def test_findings_have_paths_below_the_given_folder(loose: Loose) -> None:
     for log in loose.work.rglob("*.log"):
         log.write_bytes(log.read_bytes().replace(b'"adamw"', b'"sgd"'))
     done = podium("check", loose.work)
@@ -50,7 +50,7 @@ def test_findings_lie_below_the_folder_that_was_given(loose: Loose) -> None:
 
 
 @pytest.mark.parametrize("command", ["check", "doctor"])
-def test_a_log_that_the_plan_refuses_is_named(command: str, loose: Loose) -> None:
+def test_a_log_that_the_plan_refuses_is_reported(command: str, loose: Loose) -> None:
     log = next(loose.work.rglob("*.log"))
     log.write_bytes(log.read_bytes().replace(b'"adamw"', b'"sgd"'))
     done = podium(command, loose.work, columns=200)
@@ -60,7 +60,7 @@ def test_a_log_that_the_plan_refuses_is_named(command: str, loose: Loose) -> Non
     assert f"{name} is left out: {why}" in done.output
 
 
-def test_scores_are_those_of_the_named_results(loose: Loose) -> None:
+def test_named_results_are_scored(loose: Loose) -> None:
     done = podium("score", loose.work, "--explain", "llama31_405b")
     assert done.exit_code == Exit.CLEAN
     assert "Acme / ex_n8 (closed, training 5.1): llama31_405b" in done.stdout
@@ -78,7 +78,7 @@ def test_the_doctor_examines_the_named_results(loose: Loose) -> None:
 
 
 @pytest.mark.parametrize("command", ["check", "score", "doctor"])
-def test_a_glob_that_matches_nothing_is_named(command: str, loose: Loose) -> None:
+def test_a_glob_without_matches_is_reported(command: str, loose: Loose) -> None:
     loose.fields["results"][0]["logs"] = ["elsewhere/*.log"]
     loose.configure()
     done = podium(command, loose.work, columns=200)
@@ -87,13 +87,13 @@ def test_a_glob_that_matches_nothing_is_named(command: str, loose: Loose) -> Non
     assert f"podium pack {loose.work} --dry-run" in done.output
 
 
-def test_what_is_made_for_one_call_is_not_kept(loose: Loose) -> None:
+def test_a_cache_of_the_assembled_tree_is_refused(loose: Loose) -> None:
     done = podium("check", loose.work, "--cache-dir", loose.place / "kept")
     assert done.exit_code == Exit.USAGE
     assert "run podium pack first" in done.stderr
 
 
-def test_a_tree_with_logs_is_judged_as_it_is(tmp_path: Path) -> None:
+def test_a_tree_with_logs_ignores_the_results_in_podium_toml(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     tree.write(
         "podium.toml",
@@ -103,7 +103,7 @@ def test_a_tree_with_logs_is_judged_as_it_is(tmp_path: Path) -> None:
     assert podium("check", tree.root).exit_code == Exit.CLEAN
 
 
-def test_within_a_boundary_no_file_is_followed(
+def test_named_files_are_not_read_within_a_boundary(
     loose: Loose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(loose.work))
@@ -121,7 +121,9 @@ def test_within_a_boundary_no_file_is_followed(
     ],
 )
 @pytest.mark.parametrize("command", ["check", "doctor", "score"])
-def test_a_file_elsewhere_is_not_read(command: str, fields: dict[str, Any], loose: Loose) -> None:
+def test_a_file_outside_the_folder_is_not_read(
+    command: str, fields: dict[str, Any], loose: Loose
+) -> None:
     (loose.place / "elsewhere").mkdir()
     (loose.place / "elsewhere/sys.json").write_bytes((loose.work / "sys.json").read_bytes())
     loose.configure(**fields)
@@ -131,7 +133,7 @@ def test_a_file_elsewhere_is_not_read(command: str, fields: dict[str, Any], loos
     assert loose.pack("--dry-run") == Exit.CLEAN
 
 
-def test_a_link_that_leads_elsewhere_is_not_read(loose: Loose) -> None:
+def test_a_link_to_a_file_outside_the_folder_is_not_read(loose: Loose) -> None:
     log = next(loose.work.rglob("*.log"))
     moved = log.rename(loose.place / "moved.log")
     log.symlink_to(moved)
@@ -140,7 +142,7 @@ def test_a_link_that_leads_elsewhere_is_not_read(loose: Loose) -> None:
     assert "which is outside its folder and outside the working directory" in done.stderr
 
 
-def test_the_working_directory_may_hold_the_files(
+def test_files_in_the_working_directory_are_read(
     loose: Loose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (loose.work / "runs").rename(loose.place / "runs")

@@ -1,4 +1,4 @@
-"""What a killed call leaves behind is named by the next, and removed on demand: nothing else is."""
+"""Leftovers of killed calls: the next call reports them, and `--clean` removes nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.compliance.tools.review.rounds import submission
 
 
 def killed(work: Callable[[], object], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do something in a process of its own that kills itself where it would call os.NAME."""
+    """Run `work` in a forked process that kills itself when it calls `os.<name>`."""
     child = os.fork()
     if child == 0:
         monkeypatch.setattr(os, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
@@ -57,7 +57,7 @@ def pack_until_killed(loose: Loose) -> None:
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def test_the_next_call_names_what_a_killed_pack_left(loose: Loose) -> None:
+def test_the_next_call_reports_the_leftovers_of_a_killed_pack(loose: Loose) -> None:
     pack_until_killed(loose)
     (folder,) = left(loose.packed.parent)
     said = podium("pack", loose.work, "--dry-run").stderr
@@ -73,7 +73,7 @@ def test_the_next_call_names_what_a_killed_pack_left(loose: Loose) -> None:
     assert os.listdir(loose.packed.parent) == ["Acme"]
 
 
-def test_clean_removes_what_was_left_and_does_nothing_else(loose: Loose) -> None:
+def test_clean_removes_only_leftovers(loose: Loose) -> None:
     pack_until_killed(loose)
     place = loose.packed.parent
     (ours,) = left(place)
@@ -105,7 +105,7 @@ def test_clean_removes_what_was_left_and_does_nothing_else(loose: Loose) -> None
     assert (again.exit_code, again.output) == (0, "")
 
 
-def test_clean_puts_an_old_tree_back_that_was_set_aside(loose: Loose) -> None:
+def test_clean_restores_an_old_tree_that_was_set_aside(loose: Loose) -> None:
     pack(PackJob(read_request(loose.work, {})))
     old = files_in(loose.packed)
     pack_until_killed_with_changes(loose)
@@ -121,21 +121,21 @@ def pack_until_killed_with_changes(loose: Loose) -> None:
     pack_until_killed(loose)
 
 
-def test_a_folder_in_use_is_not_named(tmp_path: Path) -> None:
+def test_a_folder_in_use_is_not_reported(tmp_path: Path) -> None:
     with staging(tmp_path / "Acme") as folder:
         assert folder.is_dir()
         assert leftovers(tmp_path / "Acme") == []
     assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_whose_files_tell_of_another_place_is_not_named(loose: Loose) -> None:
+def test_a_folder_whose_marker_names_another_path_is_not_reported(loose: Loose) -> None:
     pack_until_killed(loose)
     moved = loose.place / "moved"
     os.rename(loose.packed.parent, moved)
     assert leftovers(moved / "Acme") == []
 
 
-def test_clean_where_nothing_was_ever_packed_makes_no_folder(loose: Loose) -> None:
+def test_clean_without_a_packed_tree_creates_no_folder(loose: Loose) -> None:
     done = podium("pack", loose.work, "--clean")
     assert (done.exit_code, done.output) == (0, "")
     assert not loose.packed.parent.exists()
@@ -148,7 +148,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("what", COMMANDS)
-def test_other_commands_remove_what_they_left(
+def test_other_commands_remove_their_own_leftovers(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = submission(tmp_path).root.parent
@@ -183,7 +183,7 @@ def test_other_commands_remove_what_they_left(
 
 
 @pytest.mark.parametrize("what", ["another host", "an earlier podium", "not a draft"])
-def test_what_may_hold_more_or_be_in_use_is_named_and_stays(
+def test_a_folder_that_may_be_in_use_is_reported_and_kept(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = tmp_path / "tree"
@@ -209,8 +209,8 @@ def test_what_may_hold_more_or_be_in_use_is_named_and_stays(
         assert folder.is_dir()
 
 
-def test_a_tree_that_pack_set_aside_is_not_removed_by_unpack(loose: Loose) -> None:
-    """The stage of a killed pack may hold the only copy of a tree."""
+def test_unpack_does_not_remove_a_tree_that_pack_set_aside(loose: Loose) -> None:
+    """The staging folder of a killed pack may have the only copy of a tree."""
     pack(PackJob(read_request(loose.work, {})))
     bundle(loose.packed, loose.place / "a.tar")
     pack_until_killed_with_changes(loose)
@@ -223,7 +223,7 @@ def test_a_tree_that_pack_set_aside_is_not_removed_by_unpack(loose: Loose) -> No
 
 
 @pytest.mark.parametrize("name", ["n" * 250, "\udcff" * 3, "a.b c'd\n", "é" * 120])
-def test_any_name_can_be_made(name: str, tmp_path: Path) -> None:
+def test_a_file_with_any_valid_name_can_be_staged(name: str, tmp_path: Path) -> None:
     with staging(tmp_path / name) as folder:
         (folder / "new").write_text("text")
         os.replace(folder / "new", tmp_path / name)
@@ -232,10 +232,10 @@ def test_any_name_can_be_made(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", [["--clean"], ["--dry-run"], []])
 @pytest.mark.parametrize("owner", ["another host", "no locks"])
-def test_pack_removes_no_folder_whose_owner_may_live(
+def test_pack_keeps_a_folder_whose_owner_may_be_running(
     owner: str, call: list[str], loose: Loose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may hold the only copy of the old tree, and be about to swap it in."""
+    """The owner may have the only copy of the old tree there, and may be about to swap it in."""
     pack_until_killed(loose)
     (folder,) = left(loose.packed.parent)
     if owner == "no locks":
@@ -252,7 +252,7 @@ def test_pack_removes_no_folder_whose_owner_may_live(
         assert folder.is_dir()
 
 
-def test_a_killed_since_leaves_nothing_in_the_temporary_folder(
+def test_temporary_leftovers_of_a_killed_since_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "tmp"

@@ -1,4 +1,4 @@
-"""`podium pack`: the planned tree, exactly, or what stood before."""
+"""`podium pack` writes exactly the planned tree or keeps the old one."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def loose(tmp_path: Path) -> Loose:
 # --- the tree ---
 
 
-def test_loose_files_become_the_tree_they_came_from(loose: Loose) -> None:
+def test_loose_files_are_packed_into_the_original_tree(loose: Loose) -> None:
     assert loose.pack() == Exit.CLEAN
     assert files_in(loose.packed) == files_in(loose.original.root)
 
 
-def test_a_dry_run_writes_nothing_and_tells_what_goes_where(
+def test_a_dry_run_prints_the_plan_and_writes_no_files(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = files_in(loose.place)
@@ -47,13 +47,13 @@ def test_a_dry_run_writes_nothing_and_tells_what_goes_where(
     assert max(map(len, lines)) <= 80
 
 
-def test_a_plan_is_given_as_data(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_printed_as_json(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
     assert loose.pack("--dry-run", "--format", "json") == Exit.CLEAN
-    told = json.loads(capsys.readouterr().out)
-    assert told["schema"] == "podium.plan/2"
-    assert (told["state"], told["verdict"], told["receipt"]) == ("planned", None, None)
-    assert {file["path"] for file in told["files"]} == files_in(loose.original.root).keys()
-    assert all(file["renamed"] for file in told["files"] if file["path"].startswith(RESULT))
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["schema"] == "podium.plan/2"
+    assert (reported["state"], reported["verdict"], reported["receipt"]) == ("planned", None, None)
+    assert {file["path"] for file in reported["files"]} == files_in(loose.original.root).keys()
+    assert all(file["renamed"] for file in reported["files"] if file["path"].startswith(RESULT))
 
 
 def test_packing_twice_changes_nothing(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,24 +70,24 @@ def test_packing_twice_changes_nothing(loose: Loose, capsys: pytest.CaptureFixtu
     assert "Nothing to do" in capsys.readouterr().out
 
 
-def test_an_executable_script_stays_one_and_a_link_stays_a_link(loose: Loose) -> None:
+def test_executable_bits_and_links_are_kept(loose: Loose) -> None:
     script = loose.put("src/go.sh", "true\n")
     script.chmod(0o755)
     (loose.work / "src/latest").symlink_to("go.sh")
-    # The official repository checker takes a link beside its target for a broken one
+    # The official repository checker reports a link next to its target as broken
     assert loose.pack() == Exit.FOUND
     assert loose.pack("--force") == Exit.CLEAN
     code = loose.packed / "benchmarks/llama31_405b/implementations/ours"
     assert (code / "go.sh").stat().st_mode & stat.S_IXUSR
     assert (code / "latest").readlink() == Path("go.sh")
     assert not (code / "train.py").stat().st_mode & stat.S_IXUSR
-    told = {file["path"]: file for file in loose.receipt()["files"]}
-    link = told["benchmarks/llama31_405b/implementations/ours/latest"]
+    reported = {file["path"]: file for file in loose.receipt()["files"]}
+    link = reported["benchmarks/llama31_405b/implementations/ours/latest"]
     assert link["link"] == "go.sh"
     assert link["sha256"] == hashlib.sha256(b"go.sh").hexdigest()
 
 
-def test_hidden_files_and_pythons_cache_are_left_out(
+def test_hidden_cached_and_excluded_files_are_left_out(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for path in ("src/.env", "src/__pycache__/a.pyc", "src/data/big.bin", "src/keep/a.py"):
@@ -104,14 +104,16 @@ def test_hidden_files_and_pythons_cache_are_left_out(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
-def test_a_pipe_is_never_opened(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_is_left_out_without_opening_it(
+    loose: Loose, capsys: pytest.CaptureFixture[str]
+) -> None:
     os.mkfifo(loose.work / "src/pipe")
     os.mkfifo(loose.work / "runs/0/pipe.log") if (loose.work / "runs/0").is_dir() else None
     assert loose.pack() == Exit.CLEAN
     assert "src/pipe: it is not a regular file" in capsys.readouterr().out
 
 
-def test_documents_may_be_folders_but_no_logs(
+def test_documents_may_be_folders_but_not_logs(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose.put("paper/figures/a.svg", "<svg/>")
@@ -123,7 +125,9 @@ def test_documents_may_be_folders_but_no_logs(
     assert "list it under [[results]]" in capsys.readouterr().err
 
 
-def test_every_field_is_an_option_too(loose: Loose, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_submission_can_be_packed_by_options_alone(
+    loose: Loose, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from podium.compliance.cli.entry import run
 
     (loose.work / "podium.toml").unlink()
@@ -138,14 +142,16 @@ def test_every_field_is_an_option_too(loose: Loose, monkeypatch: pytest.MonkeyPa
     assert loose.receipt()["rules"]["chosen_by"] == "option"
 
 
-def test_set_reaches_any_field(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
+def test_set_changes_a_field_and_rejects_an_unknown_field(
+    loose: Loose, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert loose.pack("--set", 'into = "elsewhere"') == Exit.CLEAN
     assert (loose.work / "elsewhere/Acme/results").is_dir()
     assert loose.pack("--set", "itno=x") == Exit.USAGE
     assert "did you mean into?" in capsys.readouterr().err
 
 
-def test_a_tree_made_by_hand_is_packed_from_its_own_podium_toml(loose: Loose) -> None:
+def test_an_existing_tree_is_packed_from_its_own_podium_toml(loose: Loose) -> None:
     root = loose.original.root
     (root / "podium.toml").write_text('submitter = "Acme"\nround = "5.1"\ninto = "../out"\n')
     before = files_in(root)
@@ -181,7 +187,7 @@ def test_a_tree_is_not_written_over_its_own_sources(
         {"code": [{"benchmark": "llama31_405b", "folder": "nowhere"}]},
     ],
 )
-def test_what_is_named_must_be_there_unless_forced(
+def test_a_named_file_must_exist_unless_forced(
     loose: Loose, fields: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose.configure(**fields)
@@ -194,10 +200,10 @@ def test_what_is_named_must_be_there_unless_forced(
     assert loose.pack("--force") == Exit.CLEAN
 
 
-# --- what stands already ---
+# --- existing trees ---
 
 
-def test_other_content_is_not_overwritten_unless_it_is_named(
+def test_a_changed_file_is_not_overwritten_unless_it_is_named(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert loose.pack() == Exit.CLEAN
@@ -211,7 +217,7 @@ def test_other_content_is_not_overwritten_unless_it_is_named(
     assert readme.read_text().startswith("another")
 
 
-def test_what_the_plan_has_not_is_dropped_or_kept_as_named(loose: Loose) -> None:
+def test_an_unplanned_file_is_removed_or_kept_as_requested(loose: Loose) -> None:
     assert loose.pack() == Exit.CLEAN
     (loose.packed / "notes.txt").write_text("from the committee")
     before = files_in(loose.packed)
@@ -225,7 +231,7 @@ def test_what_the_plan_has_not_is_dropped_or_kept_as_named(loose: Loose) -> None
 
 
 @pytest.mark.parametrize("named", ["", "/", "bench", "benchmark", "other", "README.md"])
-def test_only_what_is_named_whole_may_change(loose: Loose, named: str) -> None:
+def test_replace_and_keep_match_only_complete_paths(loose: Loose, named: str) -> None:
     assert loose.pack() == Exit.CLEAN
     loose.put("docs/README.md", "another\nbash run_and_time.sh\n")
     before = files_in(loose.packed)
@@ -234,13 +240,13 @@ def test_only_what_is_named_whole_may_change(loose: Loose, named: str) -> None:
 
 
 @pytest.mark.parametrize("named", [".", "benchmarks", "./benchmarks/", "benchmarks/llama31_405b"])
-def test_a_folder_names_all_in_it(loose: Loose, named: str) -> None:
+def test_a_folder_name_includes_every_file_in_the_folder(loose: Loose, named: str) -> None:
     assert loose.pack() == Exit.CLEAN
     loose.put("docs/README.md", "another\nbash run_and_time.sh\n")
     assert loose.pack("--replace", named) == Exit.CLEAN
 
 
-def test_a_file_in_the_targets_place_is_left_alone(
+def test_a_file_in_place_of_the_target_folder_is_kept(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose.put("packed/Acme", "mine")
@@ -253,12 +259,12 @@ def test_a_file_in_the_targets_place_is_left_alone(
 
 
 def drop_system(loose: Loose) -> None:
-    told = json.loads((loose.work / "sys.json").read_text())
-    del told["framework"]
-    (loose.work / "sys.json").write_text(json.dumps(told))
+    reported = json.loads((loose.work / "sys.json").read_text())
+    del reported["framework"]
+    (loose.work / "sys.json").write_text(json.dumps(reported))
 
 
-def test_a_tree_that_the_check_rejects_is_not_swapped_in(
+def test_a_rejected_tree_does_not_replace_the_old_tree(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert loose.pack() == Exit.CLEAN
@@ -272,7 +278,7 @@ def test_a_tree_that_the_check_rejects_is_not_swapped_in(
     assert "systems/ex_n8.json" in out
 
 
-def test_force_keeps_a_rejected_tree_and_the_receipt_says_so(loose: Loose) -> None:
+def test_force_writes_a_rejected_tree_and_marks_the_receipt(loose: Loose) -> None:
     drop_system(loose)
     assert loose.pack("--force") == Exit.CLEAN
     receipt = read_receipt(loose.work / "podium-receipt.json")
@@ -282,7 +288,7 @@ def test_force_keeps_a_rejected_tree_and_the_receipt_says_so(loose: Loose) -> No
     assert "Forced" in (loose.work / "podium-summary.md").read_text()
 
 
-def test_a_tree_without_systems_is_no_submission(
+def test_a_tree_without_systems_is_not_packed(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose.configure(systems={})
@@ -296,7 +302,7 @@ def test_a_tree_without_systems_is_no_submission(
 # --- the receipt ---
 
 
-def test_the_receipt_tells_of_every_file_and_every_result(loose: Loose) -> None:
+def test_the_receipt_lists_every_file_and_every_result(loose: Loose) -> None:
     assert loose.pack() == Exit.CLEAN
     receipt = read_receipt(loose.work / "podium-receipt.json")
     packed = files_in(loose.packed)
@@ -313,7 +319,7 @@ def test_the_receipt_tells_of_every_file_and_every_result(loose: Loose) -> None:
     assert not receipt.forced
 
 
-def test_the_receipt_stays_outside_the_tree_unless_asked(loose: Loose) -> None:
+def test_the_receipt_is_outside_the_tree_unless_requested(loose: Loose) -> None:
     assert loose.pack() == Exit.CLEAN
     assert "podium-receipt.json" not in files_in(loose.packed)
     assert loose.pack("--receipt-in-tree") == Exit.CLEAN
@@ -322,7 +328,7 @@ def test_the_receipt_stays_outside_the_tree_unless_asked(loose: Loose) -> None:
     assert loose.pack("--receipt-in-tree") == Exit.CLEAN
 
 
-def test_the_receipts_page_has_results_and_choices(loose: Loose) -> None:
+def test_the_summary_has_results_and_chosen_runs(loose: Loose) -> None:
     loose.add_run(7)
     assert loose.pack() == Exit.CLEAN
     page = (loose.work / "podium-summary.md").read_text()
@@ -330,7 +336,7 @@ def test_the_receipts_page_has_results_and_choices(loose: Loose) -> None:
     assert "3 of 4 runs" in page
 
 
-def test_waivers_go_into_the_tree_and_the_receipt(loose: Loose) -> None:
+def test_waivers_are_written_to_the_tree_and_the_receipt(loose: Loose) -> None:
     drop_system(loose)
     loose.put(
         "granted.toml",
@@ -346,7 +352,7 @@ def test_waivers_go_into_the_tree_and_the_receipt(loose: Loose) -> None:
 
 
 @pytest.mark.parametrize("place", ["packed/Acme/receipt.json", "nowhere/receipt.json"])
-def test_a_receipt_that_cannot_be_written_is_refused_before_anything_else(
+def test_an_unwritable_receipt_path_is_refused_before_any_change(
     loose: Loose, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose.put("packed/Acme/README.md", "x")
@@ -356,7 +362,7 @@ def test_a_receipt_that_cannot_be_written_is_refused_before_anything_else(
     assert files_in(loose.place) == before
 
 
-def test_the_receipt_goes_where_it_is_wanted(loose: Loose) -> None:
+def test_the_receipt_is_written_to_the_given_path(loose: Loose) -> None:
     assert loose.pack("--receipt", str(loose.place / "r.json")) == Exit.CLEAN
     assert read_receipt(loose.place / "r.json").submitter == "Acme"
     assert (loose.place / "r.md").is_file()
@@ -364,7 +370,7 @@ def test_the_receipt_goes_where_it_is_wanted(loose: Loose) -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "x", '{"schema": "podium.receipt/2"}'])
-def test_no_receipt_is_told_in_one_line(tmp_path: Path, text: str) -> None:
+def test_an_invalid_receipt_is_reported_in_one_line(tmp_path: Path, text: str) -> None:
     from podium.compliance.errors import UsageFault
 
     (tmp_path / "r.json").write_text(text)
@@ -373,10 +379,10 @@ def test_no_receipt_is_told_in_one_line(tmp_path: Path, text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-# --- through a shell ---
+# --- the command line ---
 
 
-def test_the_command_works_from_its_folder(loose: Loose) -> None:
+def test_the_command_packs_the_working_directory(loose: Loose) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "podium", "pack"],
         cwd=loose.work,
@@ -389,11 +395,11 @@ def test_the_command_works_from_its_folder(loose: Loose) -> None:
     assert "Packed" in done.stdout
 
 
-# --- the whole way ---
+# --- pack, bundle, unpack and verify ---
 
 
 @pytest.mark.parametrize("option", [[], ["--receipt-in-tree"]])
-def test_a_bundle_of_the_tree_is_unpacked_and_verified(
+def test_a_bundle_of_the_packed_tree_is_unpacked_and_verified(
     loose: Loose, option: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     from podium.compliance.cli.entry import run

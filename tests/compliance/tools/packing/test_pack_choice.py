@@ -1,4 +1,4 @@
-"""Which runs `podium pack` takes: none twice, all of one experiment, the median window of many."""
+"""The runs that `podium pack` chooses: no copies, one experiment, and the median window."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def loose(tmp_path: Path) -> Loose:
 def plan(loose: Loose, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     capsys.readouterr()
     loose.pack("--dry-run", "--format", "json", *options)
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return told
+    reported: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return reported
 
 
-def taken(told: dict[str, Any]) -> list[str]:
-    """The sources of the result's logs, in order of their numbers."""
-    logs = {f["path"]: f["source"] for f in told["files"] if f["path"].startswith(RESULT)}
+def taken(reported: dict[str, Any]) -> list[str]:
+    """Return the sources of the result's logs, in order of their numbers."""
+    logs = {f["path"]: f["source"] for f in reported["files"] if f["path"].startswith(RESULT)}
     return [logs[f"{RESULT}/result_{number}.txt"] for number in range(len(logs))]
 
 
-def why(told: dict[str, Any]) -> dict[str, str]:
-    return {each["source"]: each["why"] for each in told["left_out"]}
+def why(reported: dict[str, Any]) -> dict[str, str]:
+    return {each["source"]: each["why"] for each in reported["left_out"]}
 
 
 def slower(log: LogBuilder, minutes: int) -> LogBuilder:
-    """The same run, ending so much later."""
+    """Return the same run with its end `minutes` minutes later."""
     lines = []
     for line in log.lines:
         record = line.record
@@ -70,10 +70,10 @@ def write(loose: Loose, path: str, log: LogBuilder) -> None:
     log.write(where)
 
 
-# --- the window ---
+# --- the median window ---
 
 
-def test_runs_are_numbered_by_launch_whatever_their_names(
+def test_runs_are_numbered_by_launch_time_and_not_by_name(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number, name in enumerate(("zebra", "10", "2")):
@@ -81,20 +81,20 @@ def test_runs_are_numbered_by_launch_whatever_their_names(
     assert taken(plan(loose, capsys)) == ["runs/zebra.log", "runs/10.log", "runs/2.log"]
 
 
-def test_of_more_runs_than_needed_the_median_window_is_taken(
+def test_the_median_window_is_chosen_from_surplus_runs(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Windows of three by launch; their middle runs take 1, 5, 5 and 3 minutes. Of the two in the
-    # middle, 3 and 5, the slower counts; of the two windows of 5 the first is it.
+    # The median runs of the windows of three take 1, 5, 5 and 3 minutes. Of the two middle scores,
+    # 3 and 5, the slower one counts. Of the two windows with 5, the first one is chosen.
     for number, minutes in enumerate((1, 1, 9, 5, 3, 2)):
         write(loose, f"runs/{number}.log", slower(loose.run_log(number), minutes))
-    told = plan(loose, capsys)
+    reported = plan(loose, capsys)
     middles = [sorted((1, 1, 9, 5, 3, 2)[i : i + 3])[1] for i in range(4)]
     assert middles == [1, 5, 5, 3]
-    assert taken(told) == ["runs/1.log", "runs/2.log", "runs/3.log"]
+    assert taken(reported) == ["runs/1.log", "runs/2.log", "runs/3.log"]
     outside = {"runs/0.log", "runs/4.log", "runs/5.log"}
-    assert {s for s, said in why(told).items() if "outside the median of 4" in said} == outside
-    (said,) = [each["message"] for each in told["remarks"] if each["path"] == RESULT]
+    assert {s for s, said in why(reported).items() if "outside the median of 4" in said} == outside
+    (said,) = [each["message"] for each in reported["remarks"] if each["path"] == RESULT]
     assert said.startswith("3 of 6 runs: the window with the median score, from run 2, among 4")
 
 
@@ -105,14 +105,14 @@ def test_a_run_that_did_not_converge_stays_in_its_window(
         loose.add_run(number, f"runs/{number}.log")
     failed = loose.run_log(1).meta("run_stop", status="aborted")
     write(loose, "runs/1.log", failed)
-    told = plan(loose, capsys)
-    assert taken(told) == ["runs/0.log", "runs/1.log", "runs/2.log"]
-    notes = {each["source"]: each["why"] for each in told["files"]}
+    reported = plan(loose, capsys)
+    assert taken(reported) == ["runs/0.log", "runs/1.log", "runs/2.log"]
+    notes = {each["source"]: each["why"] for each in reported["files"]}
     assert notes["runs/1.log"]
     assert notes["runs/0.log"] == ""
 
 
-def test_all_runs_are_taken_where_the_submitter_wants_the_full_set(
+def test_all_runs_are_packed_if_the_submitter_requests_them(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(5):
@@ -122,7 +122,7 @@ def test_all_runs_are_taken_where_the_submitter_wants_the_full_set(
     assert len(taken(plan(loose, capsys))) == 5
 
 
-def test_a_round_without_the_window_rule_leaves_the_choice_to_the_submitter() -> None:
+def test_without_a_window_rule_the_submitter_chooses_the_runs() -> None:
     chosen = Chooser(find_round("training", "1.0")).choose(
         ResultConfig(system="s", benchmark="resnet", logs=["x"]),
         [candidate(number, benchmark="resnet") for number in range(6)],
@@ -132,16 +132,16 @@ def test_a_round_without_the_window_rule_leaves_the_choice_to_the_submitter() ->
     assert len(chosen.taken) == 6
 
 
-def test_too_few_runs_are_told_as_missing(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_runs_are_reported(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
     loose.add_run(0)
-    told = plan(loose, capsys)
-    assert {"path": RESULT, "message": "1 runs; 3 are needed"} in told["missing"]
+    reported = plan(loose, capsys)
+    assert {"path": RESULT, "message": "1 runs; 3 are needed"} in reported["missing"]
 
 
-# --- what is refused ---
+# --- refused logs ---
 
 
-def test_copies_are_refused_whatever_their_bytes(
+def test_copies_are_refused_even_if_their_bytes_differ(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(3):
@@ -149,14 +149,14 @@ def test_copies_are_refused_whatever_their_bytes(
     data = (loose.work / "runs/1.log").read_bytes()
     loose.put("runs/same.log", data)
     loose.put("runs/touched.log", b"a line of another program\n" + data)
-    told = plan(loose, capsys)
-    assert taken(told) == ["runs/0.log", "runs/1.log", "runs/2.log"]
-    assert why(told)["runs/same.log"].startswith("a copy: identical to runs/1.log")
-    assert why(told)["runs/touched.log"].startswith("a copy: ")
-    assert all(each["refused"] for each in told["left_out"])
+    reported = plan(loose, capsys)
+    assert taken(reported) == ["runs/0.log", "runs/1.log", "runs/2.log"]
+    assert why(reported)["runs/same.log"].startswith("a copy: identical to runs/1.log")
+    assert why(reported)["runs/touched.log"].startswith("a copy: ")
+    assert all(each["refused"] for each in reported["left_out"])
 
 
-def test_a_log_under_two_names_is_taken_once(
+def test_a_log_under_two_names_is_used_once(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(3):
@@ -165,18 +165,18 @@ def test_a_log_under_two_names_is_taken_once(
     assert len(taken(plan(loose, capsys))) == 3
 
 
-def test_runs_of_other_hyperparameters_are_refused_with_the_difference(
+def test_runs_with_other_hyperparameters_are_refused_with_the_difference(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.log")
     write(loose, "runs/odd.log", loose.run_log(3).set("global_batch_size", 16))
-    told = plan(loose, capsys)
-    assert len(taken(told)) == 3
-    assert "global_batch_size is 16, not 1152" in why(told)["runs/odd.log"]
+    reported = plan(loose, capsys)
+    assert len(taken(reported)) == 3
+    assert "global_batch_size is 16, not 1152" in why(reported)["runs/odd.log"]
 
 
-def test_where_no_settings_have_the_most_runs_nothing_is_written(
+def test_no_tree_is_written_if_no_settings_have_the_most_runs(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(4):
@@ -196,34 +196,36 @@ def test_where_no_settings_have_the_most_runs_nothing_is_written(
         ("submission_division", "open", "its submission_division is open, not closed"),
     ],
 )
-def test_logs_of_another_kind_are_refused(
+def test_logs_of_another_benchmark_or_division_are_refused(
     loose: Loose, capsys: pytest.CaptureFixture[str], key: str, value: str, said: str
 ) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.log")
     write(loose, "runs/other.log", loose.run_log(3).set(key, value))
-    told = plan(loose, capsys)
-    assert len(taken(told)) == 3
-    assert said in why(told)["runs/other.log"]
+    reported = plan(loose, capsys)
+    assert len(taken(reported)) == 3
+    assert said in why(reported)["runs/other.log"]
 
 
-def test_what_is_no_run_is_refused(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_run_log_is_refused(
+    loose: Loose, capsys: pytest.CaptureFixture[str]
+) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.log")
     loose.put("runs/notes.log", "nothing of a log\n")
     loose.put("runs/empty.log", "")
     loose.put("runs/old.log", b"\x1f\x8b\x08\x00compressed")
     write(loose, "runs/begun.log", loose.run_log(3).drop("run_start"))
-    told = plan(loose, capsys)
-    assert len(taken(told)) == 3
-    said = why(told)
+    reported = plan(loose, capsys)
+    assert len(taken(reported)) == 3
+    said = why(reported)
     assert said["runs/notes.log"].startswith("it is not the log of a run")
     assert said["runs/empty.log"].startswith("it is not the log of a run")
     assert said["runs/old.log"].startswith("it is compressed (gzip)")
     assert said["runs/begun.log"].startswith("it has no run_start")
 
 
-def test_a_log_is_a_run_of_one_result_only(
+def test_a_log_cannot_belong_to_two_results(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(3):
@@ -235,7 +237,7 @@ def test_a_log_is_a_run_of_one_result_only(
     assert not loose.packed.exists()
 
 
-def test_the_tree_of_an_earlier_call_is_no_source(loose: Loose) -> None:
+def test_the_packed_tree_is_not_used_as_a_source(loose: Loose) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.txt")
     loose.result(logs=["**/*.txt"])
@@ -244,18 +246,16 @@ def test_the_tree_of_an_earlier_call_is_no_source(loose: Loose) -> None:
     assert loose.pack("--replace", RESULT) == 0
 
 
-def test_excluded_logs_and_those_of_other_results_are_left_out(
-    loose: Loose, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_excluded_logs_are_left_out(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.log")
     loose.add_run(4, "runs/warmup/4.log")
     loose.result(exclude=["runs/warmup"])
-    told = plan(loose, capsys)
-    assert why(told) == {"runs/warmup/4.log": "excluded"}
+    reported = plan(loose, capsys)
+    assert why(reported) == {"runs/warmup/4.log": "excluded"}
 
 
-def test_a_glob_that_names_nothing_is_told_of(
+def test_a_glob_without_matches_is_reported(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose.result(logs=["nowhere/*.log"])
@@ -263,49 +263,45 @@ def test_a_glob_that_names_nothing_is_told_of(
     assert "no log matches nowhere/*.log" in said
 
 
-def test_links_that_lead_in_circles_are_not_followed(
-    loose: Loose, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_circular_links_are_not_followed(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.log")
-    for name in ("a", "b", "c"):  # followed, there would be 3 to the 40 paths
+    for name in ("a", "b", "c"):  # following these links would give 3 to the power of 40 paths
         (loose.work / "runs" / name).symlink_to(".")
     assert len(taken(plan(loose, capsys))) == 3
 
 
 @pytest.mark.parametrize("pattern", ["runs/**", "**", "runs/*.log", "./runs/[0-9].log"])
-def test_globs_name_files_and_no_hidden_ones(
+def test_globs_match_files_but_not_hidden_files(
     loose: Loose, capsys: pytest.CaptureFixture[str], pattern: str
 ) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.log")
     loose.add_run(4, "runs/.hidden.log")
     loose.result(logs=[pattern])
-    told = plan(loose, capsys)
-    assert len(taken(told)) == 3
-    assert "runs/.hidden.log" not in why(told)
+    reported = plan(loose, capsys)
+    assert len(taken(reported)) == 3
+    assert "runs/.hidden.log" not in why(reported)
     loose.result(logs=["runs/.*.log"])
     assert taken(plan(loose, capsys)) == ["runs/.hidden.log"]
 
 
 @pytest.mark.parametrize("pattern", ["runs/***", "/", "runs/**x"])
-def test_what_is_no_glob_is_told_in_one_line(
+def test_an_invalid_glob_is_reported_in_one_line(
     loose: Loose, capsys: pytest.CaptureFixture[str], pattern: str
 ) -> None:
     loose.result(logs=[pattern])
     status = loose.pack("--dry-run")
-    told = capsys.readouterr()
+    reported = capsys.readouterr()
     assert status in (1, 2)
-    assert "Traceback" not in told.err
-    assert told.err.count("\n") <= 1
+    assert "Traceback" not in reported.err
+    assert reported.err.count("\n") <= 1
 
 
-# --- named one by one ---
+# --- logs with explicit names ---
 
 
-def test_named_logs_are_taken_as_they_are_named(
-    loose: Loose, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_named_logs_have_the_given_names(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.log")
     names = {f"result_{2 - number}.txt": f"runs/{number}.log" for number in range(3)}
@@ -313,14 +309,14 @@ def test_named_logs_are_taken_as_they_are_named(
     assert taken(plan(loose, capsys)) == ["runs/2.log", "runs/1.log", "runs/0.log"]
 
 
-def test_a_named_log_has_the_name_of_a_log(loose: Loose) -> None:
+def test_a_named_log_must_have_a_valid_log_name(loose: Loose) -> None:
     loose.add_run(0, "runs/0.log")
     loose.result(logs=[], names={"run_0.log": "runs/0.log"})
     assert loose.pack("--force") == 1
     assert not loose.packed.exists()
 
 
-def test_a_name_that_podium_gives_is_not_given_again(loose: Loose) -> None:
+def test_a_duplicate_log_name_is_refused(loose: Loose) -> None:
     for number in range(3):
         loose.add_run(number, f"runs/{number}.log")
     loose.add_run(8, "extra.log")
@@ -329,10 +325,10 @@ def test_a_name_that_podium_gives_is_not_given_again(loose: Loose) -> None:
     assert not loose.packed.exists()
 
 
-# --- power ---
+# --- power logs ---
 
 
-def test_power_logs_go_where_their_run_went(
+def test_power_logs_are_packed_with_their_runs(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number, name in enumerate(("c", "a", "b")):
@@ -340,13 +336,13 @@ def test_power_logs_go_where_their_run_went(
         if name != "b":
             loose.put(f"power/{name}/node_0.txt", name)
     loose.result(power="power")
-    told = plan(loose, capsys)
-    power = {f["path"]: f["source"] for f in told["files"] if "/power/" in f["path"]}
+    reported = plan(loose, capsys)
+    power = {f["path"]: f["source"] for f in reported["files"] if "/power/" in f["path"]}
     assert power == {
         f"{RESULT}/power/result_0/node_0.txt": "power/c/node_0.txt",
         f"{RESULT}/power/result_1/node_0.txt": "power/a/node_0.txt",
     }
-    assert f"{RESULT}/power/result_2" in {each["path"] for each in told["missing"]}
+    assert f"{RESULT}/power/result_2" in {each["path"] for each in reported["missing"]}
 
 
 # --- throughput ---
@@ -364,14 +360,14 @@ def test_instances_that_did_not_converge_are_pruned(
     loose.put("weak/result_1.txt", data)
     result = {"system": "wide", "benchmark": "deepcam", "scaling": "weak", "logs": ["weak/*"]}
     loose.configure(usage="hpc", round="3.0", division="open", results=[result])
-    told = plan(loose, capsys)
-    places = {f["source"]: f["path"] for f in told["files"]}
+    reported = plan(loose, capsys)
+    places = {f["source"]: f["path"] for f in reported["files"]}
     base = "results/wide/weak/deepcam"
     assert places["weak/result_1.txt"] == f"{base}/pruned_results/result_0.txt"
     assert sum(place.startswith(f"{base}/result_") for place in places.values()) == 4
 
 
-# --- laws ---
+# --- properties ---
 
 
 def candidate(
@@ -402,7 +398,7 @@ def chosen(every: Sequence[Candidate]) -> list[Candidate]:
 
 
 @given(runs, st.randoms())
-def test_the_choice_does_not_depend_on_the_order_of_the_files(
+def test_the_choice_does_not_depend_on_the_order_of_files(
     made: list[tuple[float, bool]], random: Any
 ) -> None:
     every = [candidate(i, minutes, converged=ok) for i, (minutes, ok) in enumerate(made)]
@@ -412,7 +408,7 @@ def test_the_choice_does_not_depend_on_the_order_of_the_files(
 
 
 @given(runs)
-def test_the_runs_chosen_are_consecutive_launches_scored_like_the_whole_set(
+def test_the_chosen_runs_are_consecutive_and_score_like_all_runs(
     made: list[tuple[float, bool]],
 ) -> None:
     every = [candidate(i, minutes, converged=ok) for i, (minutes, ok) in enumerate(made)]

@@ -1,4 +1,4 @@
-"""podium.toml: every field known, every mistake named."""
+"""podium.toml: every field is known, and every mistake is reported."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def said(fields: dict[str, Any]) -> str:
         ({"merge": "x"}, "merge: input should be a valid list"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(fields: dict[str, Any], words: str) -> None:
+def test_a_mistake_is_reported_with_its_field(fields: dict[str, Any], words: str) -> None:
     assert words in said(LEAST | fields)
 
 
-def test_what_must_be_given_is_named_with_its_option() -> None:
-    told = said({})
-    assert "submitter is missing: set it, or pass --submitter" in told
-    assert "round is missing: set it, or pass --round" in told
+def test_a_missing_field_is_reported_with_its_option() -> None:
+    printed = said({})
+    assert "submitter is missing: set it, or pass --submitter" in printed
+    assert "round is missing: set it, or pass --round" in printed
 
 
 def test_a_round_may_be_written_as_a_number() -> None:
@@ -85,12 +85,12 @@ def test_the_example_has_every_field_and_is_valid_once_uncommented() -> None:
     assert set(fields) == set(PackConfig.model_fields)
     assert set(fields["results"][0]) == set(ResultConfig.model_fields)
     assert set(fields["code"][0]) == set(CodeConfig.model_fields)
-    # A date of TOML is a text in JSON
+    # A TOML date is a string in JSON
     jsonschema.validate(json.loads(json.dumps(fields, default=str)), config_schema())
     assert config.systems == {"my_system": "descriptions/my_system.json"}
 
 
-def test_init_writes_a_podium_toml_that_pack_takes(tmp_path: Path) -> None:
+def test_init_writes_a_podium_toml_that_pack_accepts(tmp_path: Path) -> None:
     folder = tmp_path / "Acme"
     assert run(["init", str(folder), "--submitter", "Acme", "--round", "5.1"]) == Exit.CLEAN
     text = (folder / "podium.toml").read_text()
@@ -100,15 +100,17 @@ def test_init_writes_a_podium_toml_that_pack_takes(tmp_path: Path) -> None:
     assert run(["pack", str(folder), "--dry-run"]) == Exit.CLEAN
 
 
-def test_the_schema_is_published(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_schema_is_printed_and_rejects_unknown_fields(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(["rules", "schema", "config"]) == Exit.CLEAN
-    told = json.loads(capsys.readouterr().out)
-    jsonschema.Draft202012Validator.check_schema(told)
+    printed = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(printed)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(LEAST | {"submiter": "x"}, told)
+        jsonschema.validate(LEAST | {"submiter": "x"}, printed)
 
 
-def test_lists_and_tables_grow_by_options_and_values_give_way() -> None:
+def test_options_extend_lists_and_tables_and_replace_values() -> None:
     fields = LEAST | {"merge": ["a"], "systems": {"a": "b"}, "division": "open"}
     given = {"merge": ["c"], "systems": {"d": "e"}, "division": None, "round": "6.0"}
     merged = with_options(fields, given)
@@ -117,7 +119,7 @@ def test_lists_and_tables_grow_by_options_and_values_give_way() -> None:
     assert (merged["division"], merged["round"]) == ("open", "6.0")
 
 
-def test_a_setting_is_toml_or_else_text() -> None:
+def test_a_setting_is_parsed_as_toml_or_as_a_string() -> None:
     assert setting('merge = ["a"]') == {"merge": ["a"]}
     assert setting("into=some where") == {"into": "some where"}
     with pytest.raises(UsageFault, match="did you mean division"):
@@ -137,7 +139,7 @@ def test_a_setting_is_toml_or_else_text() -> None:
         ["--set", "merge=3"],
     ],
 )
-def test_options_that_cannot_be_followed_are_told_in_one_line(
+def test_invalid_options_are_reported_in_one_line(
     tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose = Loose(tmp_path)
@@ -145,7 +147,7 @@ def test_options_that_cannot_be_followed_are_told_in_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_folder_without_podium_toml_says_what_to_do(
+def test_a_missing_podium_toml_is_reported_with_a_hint(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["pack", str(tmp_path)]) == Exit.USAGE
@@ -159,7 +161,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"= 3", b"a" * (1 << 20) + b"b", b"x = [" * 5000])
-def test_no_toml_is_told_in_one_line(
+def test_invalid_toml_is_reported_in_one_line(
     tmp_path: Path, data: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "podium.toml").write_bytes(data)
@@ -176,18 +178,20 @@ fields = st.sampled_from([*PackConfig.model_fields, *ResultConfig.model_fields, 
 
 
 @given(st.dictionaries(fields, values | st.lists(st.dictionaries(fields, values), max_size=2)))
-def test_whatever_the_fields_hold_they_are_taken_or_refused_in_one_line(
+def test_any_field_values_are_accepted_or_refused_in_one_line(
     given_: dict[str, Any],
 ) -> None:
-    told = ""
+    printed = ""
     try:
         validate(LEAST | given_, "podium.toml")
     except UsageFault as fault:
-        told = str(fault)
-    assert "\n" not in told
+        printed = str(fault)
+    assert "\n" not in printed
 
 
-def test_nothing_to_pack_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_podium_toml_with_nothing_to_pack_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "podium.toml").write_text('submitter = "Acme"\nround = "5.1"\n')
     assert run(["pack", str(tmp_path)]) == Exit.FOUND
     assert "nothing to pack" in capsys.readouterr().out

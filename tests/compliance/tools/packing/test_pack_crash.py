@@ -1,4 +1,4 @@
-"""Whatever ends `podium pack` early: the old tree or the new one stands, and a line says why."""
+"""An interrupted `podium pack` leaves the old tree or the new one and reports the error."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def loose(tmp_path: Path) -> Loose:
 
 
 def changed(loose: Loose) -> None:
-    """Give the plan other content than the tree that stands."""
+    """Change the sources so that the plan differs from the existing tree."""
     loose.put("docs/README.md", "another\nbash run_and_time.sh\n")
     loose.put("src/more.py", "import b\n")
 
 
 def steps_of(loose: Loose, **changes: object) -> list[str]:
-    told: list[str] = []
-    pack(order(loose, notify=told.append, **changes))
-    return told
+    reported: list[str] = []
+    pack(order(loose, notify=reported.append, **changes))
+    return reported
 
 
 def killed_at(loose: Loose, number: int, **changes: object) -> bool:
-    """Pack in a process of its own that kills itself at a step; whether it got so far."""
+    """Pack in a forked process that is killed at a step; return whether it reached the step."""
     child = os.fork()
     if child == 0:
         count = 0
@@ -77,7 +77,7 @@ def beside(loose: Loose) -> list[str]:
     return sorted(os.listdir(loose.packed.parent))
 
 
-def test_the_steps_are_those_that_the_tests_kill_at(loose: Loose) -> None:
+def test_packing_reports_the_steps_that_the_tests_kill_at(loose: Loose) -> None:
     steps = [step for step in steps_of(loose) if not step.startswith("copied")]
     assert steps == [
         *("planned", "made a stage", "began", "filled", "judged"),
@@ -87,7 +87,7 @@ def test_the_steps_are_those_that_the_tests_kill_at(loose: Loose) -> None:
     assert "set aside" in steps_of(loose, exchange=False)
 
 
-def test_killed_at_any_step_the_old_tree_or_the_new_one_stands(loose: Loose) -> None:
+def test_a_call_killed_at_any_step_leaves_the_old_or_the_new_tree(loose: Loose) -> None:
     pack(order(loose))
     old = files_in(loose.packed)
     changed(loose)
@@ -110,7 +110,7 @@ def test_killed_at_any_step_the_old_tree_or_the_new_one_stands(loose: Loose) -> 
     assert seen == {"old", "new"}
 
 
-def test_where_names_cannot_be_exchanged_the_next_call_puts_the_old_tree_back(
+def test_the_next_call_restores_the_old_tree_without_an_atomic_exchange(
     loose: Loose,
 ) -> None:
     pack(order(loose))
@@ -125,7 +125,7 @@ def test_where_names_cannot_be_exchanged_the_next_call_puts_the_old_tree_back(
     changed(loose)
     assert killed_at(loose, steps.index("set aside"), exchange=False)
     assert not loose.packed.exists()
-    # Even a call that is refused tidies up first.
+    # A refused call restores the old tree as well.
     assert pack(order(loose, replace=())).state == "refused"
     assert files_in(loose.packed) == old
     assert beside(loose) == ["Acme"]
@@ -133,7 +133,7 @@ def test_where_names_cannot_be_exchanged_the_next_call_puts_the_old_tree_back(
     assert files_in(loose.packed) == new
 
 
-def test_the_first_tree_is_whole_or_not_there(loose: Loose) -> None:
+def test_a_first_call_killed_at_any_step_leaves_a_complete_tree_or_none(loose: Loose) -> None:
     number = 0
     while killed_at(loose, number):
         if loose.packed.exists():
@@ -143,17 +143,17 @@ def test_the_first_tree_is_whole_or_not_there(loose: Loose) -> None:
     assert number >= 15
 
 
-# --- the disk ---
+# --- disk errors ---
 
 
 def byte_by_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copy as where the file system can neither share blocks nor copy them by itself."""
+    """Disable block sharing and kernel copies, as on a file system without them."""
     monkeypatch.setattr(copying, "_clone", lambda *_: False)
     monkeypatch.setattr(copying, "_in_kernel", lambda *_: None)
 
 
 def stands(loose: Loose, act: Callable[[], Packed], said: str) -> None:
-    """Assert that packing is refused with these words, and that nothing has changed."""
+    """Assert that packing fails with this message and that nothing has changed."""
     before = files_in(loose.work / "packed")
     with pytest.raises(UsageFault, match=said) as caught:
         act()
@@ -162,7 +162,9 @@ def stands(loose: Loose, act: Callable[[], Packed], said: str) -> None:
     assert beside(loose) == ["Acme"]
 
 
-def test_a_full_disk_leaves_the_old_tree(loose: Loose, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_simulated_full_disk_keeps_the_old_tree(
+    loose: Loose, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pack(order(loose))
     changed(loose)
 
@@ -190,7 +192,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_disk_that_is_really_full_leaves_the_old_tree(loose: Loose, small_disk: Path) -> None:
+def test_a_full_file_system_keeps_the_old_tree(loose: Loose, small_disk: Path) -> None:
     shutil.rmtree(loose.work / "packed", ignore_errors=True)
     (loose.work / "packed").symlink_to(small_disk)
     pack(order(loose))
@@ -203,7 +205,7 @@ def test_a_disk_that_is_really_full_leaves_the_old_tree(loose: Loose, small_disk
 
 @pytest.fixture
 def open_place() -> Iterator[Path]:
-    """A folder that any user can look into."""
+    """A folder that every user can read."""
     place = Path(tempfile.mkdtemp())
     place.chmod(0o755)
     yield place
@@ -211,8 +213,8 @@ def open_place() -> Iterator[Path]:
 
 
 def as_nobody(act: Callable[[], object]) -> str:
-    """What a UsageFault says to a user without rights; empty where there is none."""
-    codecs.lookup("utf-8-sig")  # who has no rights may not find Python's own modules
+    """Return the message of the UsageFault that an unprivileged user gets, or an empty string."""
+    codecs.lookup("utf-8-sig")  # an unprivileged user may be unable to read Python's own modules
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -237,7 +239,7 @@ def as_nobody(act: Callable[[], object]) -> str:
     return said
 
 
-def test_a_folder_that_may_not_be_written_to_is_told_of(open_place: Path) -> None:
+def test_a_read_only_folder_is_reported(open_place: Path) -> None:
     loose = Loose(open_place)
     pack(order(loose))
     changed(loose)
@@ -250,7 +252,7 @@ def test_a_folder_that_may_not_be_written_to_is_told_of(open_place: Path) -> Non
     assert files_in(loose.packed) == before
 
 
-def test_a_log_that_may_not_be_read_is_refused_with_the_reason(open_place: Path) -> None:
+def test_an_unreadable_log_is_refused_with_the_reason(open_place: Path) -> None:
     loose = Loose(open_place)
     secret = loose.add_run(9)
     secret.chmod(0)
@@ -277,7 +279,7 @@ def append(path: Path) -> None:
         stream.write(b"one line more\n")
 
 
-def test_a_log_written_to_after_the_plan_is_not_taken(loose: Loose) -> None:
+def test_a_log_changed_after_the_plan_is_refused(loose: Loose) -> None:
     pack(order(loose))
     changed(loose)
 
@@ -290,7 +292,7 @@ def test_a_log_written_to_after_the_plan_is_not_taken(loose: Loose) -> None:
     )
 
 
-def test_a_log_written_to_while_it_is_copied_is_not_taken(
+def test_a_log_changed_during_the_copy_is_refused(
     loose: Loose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pack(order(loose))
@@ -310,7 +312,7 @@ def test_a_log_written_to_while_it_is_copied_is_not_taken(
     stands(loose, lambda: pack(order(loose)), "changed while it was read")
 
 
-def test_a_log_that_is_replaced_by_another_of_its_size_is_not_taken(loose: Loose) -> None:
+def test_a_log_replaced_by_a_file_of_equal_size_is_refused(loose: Loose) -> None:
     pack(order(loose))
     changed(loose)
     log = some_log(loose)
@@ -326,7 +328,7 @@ def test_a_log_that_is_replaced_by_another_of_its_size_is_not_taken(loose: Loose
     stands(loose, lambda: pack(order(loose, notify=notify)), "changed while it was read")
 
 
-def test_a_log_that_goes_away_is_told_of(loose: Loose) -> None:
+def test_a_log_removed_after_the_plan_is_reported(loose: Loose) -> None:
     pack(order(loose))
     changed(loose)
 
@@ -337,7 +339,7 @@ def test_a_log_that_goes_away_is_told_of(loose: Loose) -> None:
     stands(loose, lambda: pack(order(loose, notify=notify)), "no such file")
 
 
-def test_an_interrupt_leaves_nothing_behind(loose: Loose) -> None:
+def test_an_interrupt_keeps_the_old_tree_and_leaves_no_stage(loose: Loose) -> None:
     pack(order(loose))
     changed(loose)
     before = files_in(loose.packed)
@@ -352,19 +354,19 @@ def test_an_interrupt_leaves_nothing_behind(loose: Loose) -> None:
     assert beside(loose) == ["Acme"]
 
 
-# --- ways to copy ---
+# --- copy methods ---
 
 
 @pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 3 * 4096, 50_000])
 @pytest.mark.parametrize("way", ["kernel", "bytes", "clone"])
-def test_every_way_to_copy_gives_the_same_bytes_and_their_hash(
+def test_every_copy_method_gives_the_same_bytes_and_their_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, way: str
 ) -> None:
     monkeypatch.setattr(copying, "BLOCK", 4096)
     if way == "bytes":
         byte_by_byte(monkeypatch)
     data = random.Random(size).randbytes(size)
-    if way == "clone":  # as on a file system that shares blocks: all is there at once
+    if way == "clone":  # like a file system that shares blocks: one call copies the whole file
         monkeypatch.setattr(copying, "_clone", lambda _, to: os.write(to, data) == size)
     (tmp_path / "a").write_bytes(data)
     source = source_of(tmp_path / "a", tmp_path)
@@ -374,10 +376,10 @@ def test_every_way_to_copy_gives_the_same_bytes_and_their_hash(
     assert digest == hashlib.sha256(data).hexdigest()
 
 
-# --- several at once ---
+# --- concurrent calls ---
 
 
-def test_calls_that_write_to_one_folder_come_one_after_the_other(loose: Loose) -> None:
+def test_concurrent_calls_to_one_folder_run_one_after_the_other(loose: Loose) -> None:
     fork = multiprocessing.get_context("fork")
     calls = [fork.Process(target=pack, args=(order(loose),)) for _ in range(3)]
     for call in calls:
@@ -389,7 +391,7 @@ def test_calls_that_write_to_one_folder_come_one_after_the_other(loose: Loose) -
     assert beside(loose) == ["Acme"]
 
 
-def test_a_folder_held_too_long_is_told_of(tmp_path: Path) -> None:
+def test_a_folder_that_stays_locked_is_reported(tmp_path: Path) -> None:
     with (
         locked(tmp_path),
         pytest.raises(UsageFault, match="another `podium pack` is writing to"),
@@ -398,7 +400,7 @@ def test_a_folder_held_too_long_is_told_of(tmp_path: Path) -> None:
         pass
 
 
-def test_the_exit_status_of_a_fault_is_that_of_bad_arguments(
+def test_a_full_disk_has_the_exit_status_of_a_usage_error(
     loose: Loose, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(writing: int, part: memoryview) -> int:

@@ -1,4 +1,4 @@
-"""`podium pack --git`: one branch, one commit, one folder; a real remote on disk."""
+"""`podium pack --git`: one branch, one commit and one folder, with a real remote on disk."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_submission_is_one_commit_on_its_branch(review: Review) -> None:
     assert git(review.bare, "branch", "--list", BRANCH) == ""
 
 
-def test_the_commits_message_lists_results_and_scores(review: Review) -> None:
+def test_the_commit_message_lists_results_and_scores(review: Review) -> None:
     clone = review.clone()
     assert review.pack(clone) == Exit.CLEAN
     message = git(clone, "log", "-1", "--format=%B")
@@ -53,7 +53,7 @@ def test_the_commits_message_lists_results_and_scores(review: Review) -> None:
     assert "accepted; 0 errors" in message
 
 
-def test_a_second_call_commits_nothing(review: Review) -> None:
+def test_a_second_call_makes_no_commit(review: Review) -> None:
     clone = review.clone()
     assert review.pack(clone) == Exit.CLEAN
     first = git(clone, "rev-parse", "HEAD")
@@ -61,7 +61,7 @@ def test_a_second_call_commits_nothing(review: Review) -> None:
     assert git(clone, "rev-parse", "HEAD") == first
 
 
-def test_a_change_is_a_commit_of_its_own(review: Review) -> None:
+def test_a_change_is_a_separate_commit(review: Review) -> None:
     clone = review.clone()
     assert review.pack(clone) == Exit.CLEAN
     review.loose.put("docs/README.md", "another\nbash run_and_time.sh\n")
@@ -70,7 +70,7 @@ def test_a_change_is_a_commit_of_its_own(review: Review) -> None:
     assert git(clone, "rev-list", "--count", "origin/main..HEAD") == "2"
 
 
-def test_the_receipt_lies_outside_the_clone(review: Review) -> None:
+def test_the_receipt_is_outside_the_clone(review: Review) -> None:
     clone = review.clone()
     inside = clone / "podium.toml"
     inside.write_bytes((review.loose.work / "podium.toml").read_bytes())
@@ -93,7 +93,7 @@ def test_a_dirty_clone_is_refused(
     assert (clone / path).read_text() == "mine\n"
 
 
-def test_changes_in_the_own_folder_are_refused_too(review: Review) -> None:
+def test_uncommitted_changes_in_the_submitters_folder_are_refused(review: Review) -> None:
     clone = review.clone()
     assert review.pack(clone) == Exit.CLEAN
     (clone / "Acme/notes.txt").write_text("mine\n")
@@ -101,7 +101,7 @@ def test_changes_in_the_own_folder_are_refused_too(review: Review) -> None:
     assert (clone / "Acme/notes.txt").read_text() == "mine\n"
 
 
-def test_a_rejected_tree_leaves_the_clone_as_it_was(review: Review) -> None:
+def test_a_rejected_tree_does_not_change_the_clone(review: Review) -> None:
     clone = review.clone()
     review.loose.configure(systems={})
     assert review.pack(clone) == Exit.FOUND
@@ -118,7 +118,7 @@ def test_a_dry_run_changes_no_branch(review: Review, capsys: pytest.CaptureFixtu
     assert BRANCH in capsys.readouterr().out
 
 
-def test_names_and_sizes_are_looked_at_before_anything_is_copied(
+def test_names_and_sizes_are_checked_before_files_are_copied(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -133,7 +133,7 @@ def test_names_and_sizes_are_looked_at_before_anything_is_copied(
 
 
 @pytest.mark.parametrize("rule", ["*.txt text eol=crlf", "*.txt text=auto", "*.txt ident"])
-def test_attributes_that_would_alter_a_log_are_refused(
+def test_git_attributes_that_would_change_a_log_are_refused(
     review: Review, rule: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -149,7 +149,7 @@ def test_attributes_that_would_alter_a_log_are_refused(
     assert git(clone, "branch", "--show-current") == "main"
 
 
-def test_ignored_files_are_committed_all_the_same(review: Review) -> None:
+def test_ignored_files_are_committed(review: Review) -> None:
     clone = review.clone()
     (clone / ".gitignore").write_text("*.txt\nresults\n")
     git(clone, "add", "-A")
@@ -162,14 +162,14 @@ def test_ignored_files_are_committed_all_the_same(review: Review) -> None:
 # --- pushing ---
 
 
-def test_nothing_is_pushed_unless_asked_and_then_it_is(review: Review) -> None:
+def test_the_push_option_pushes_the_branch(review: Review) -> None:
     clone = review.clone()
     assert review.pack(clone, "--push") == Exit.CLEAN
     assert git(review.bare, "rev-parse", BRANCH) == git(clone, "rev-parse", "HEAD")
 
 
 def team(review: Review, name: str, number: int) -> Loose:
-    """Another team of the same submitter, with a system and a document of its own."""
+    """Another team of the same submitter, with its own system and document."""
     loose = Loose(review.place / name)
     loose.put(f"docs/{name}.md", f"by {name}\n")
     for path in (loose.work / "runs").rglob("*.log"):
@@ -183,7 +183,7 @@ def team(review: Review, name: str, number: int) -> Loose:
     )
 
 
-def test_where_the_branch_has_moved_both_are_put_together_and_checked(review: Review) -> None:
+def test_a_branch_that_has_moved_is_merged_and_checked(review: Review) -> None:
     first, second = review.clone("first"), review.clone("second")
     other = team(review, "ex_other", 40)
     assert review.pack(first) == Exit.CLEAN
@@ -193,11 +193,11 @@ def test_where_the_branch_has_moved_both_are_put_together_and_checked(review: Re
     assert git(review.bare, "rev-parse", BRANCH) == git(first, "rev-parse", "HEAD")
     assert (first / "Acme/documentation/ex_other.md").is_file()
     assert (first / f"Acme/{RESULT}/result_0.txt").is_file()
-    told = {file["path"] for file in review.loose.receipt()["files"]}
-    assert "documentation/ex_other.md" in told
+    reported = {file["path"] for file in review.loose.receipt()["files"]}
+    assert "documentation/ex_other.md" in reported
 
 
-def test_where_both_changed_the_same_files_nothing_is_pushed(
+def test_conflicting_changes_are_not_pushed(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = review.clone("first"), review.clone("second")
@@ -214,10 +214,10 @@ def test_where_both_changed_the_same_files_nothing_is_pushed(
     assert git(first, "status", "--porcelain") == ""
 
 
-def test_two_submitters_at_once_do_not_touch_each_other(review: Review) -> None:
+def test_concurrent_submitters_in_two_clones_are_independent(review: Review) -> None:
     gamma = Loose(review.place / "gamma")
-    told = gamma.work / "sys.json"
-    told.write_text(told.read_text().replace('"Acme"', '"Gamma"'))
+    reported = gamma.work / "sys.json"
+    reported.write_text(reported.read_text().replace('"Acme"', '"Gamma"'))
     gamma.configure(submitter="Gamma")
     clones = [review.clone("one"), review.clone("two")]
     calls = []
@@ -231,7 +231,7 @@ def test_two_submitters_at_once_do_not_touch_each_other(review: Review) -> None:
         assert {path.split("/")[0] for path in paths} == {name}
 
 
-def test_two_submitters_at_once_in_one_clone_come_one_after_the_other(review: Review) -> None:
+def test_concurrent_submitters_in_one_clone_run_one_after_the_other(review: Review) -> None:
     gamma = Loose(review.place / "gamma").configure(submitter="Gamma")
     clone = review.clone()
     calls = [
@@ -248,7 +248,7 @@ def test_two_submitters_at_once_in_one_clone_come_one_after_the_other(review: Re
 
 
 def forked(act: Callable[[], int]) -> int:
-    """Act in a process of its own; its number."""
+    """Call `act` in a forked process and return the process id."""
     child = os.fork()
     if child == 0:
         status = 99
@@ -263,7 +263,7 @@ def finished(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def test_killed_between_swap_and_commit_the_next_call_commits(review: Review) -> None:
+def test_the_next_call_commits_after_a_kill_between_swap_and_commit(review: Review) -> None:
     clone = review.clone()
     found = read_request(review.loose.work, {})
 
@@ -280,10 +280,10 @@ def test_killed_between_swap_and_commit_the_next_call_commits(review: Review) ->
     assert not list((clone / ".git").glob(".podium-stage*"))
 
 
-# --- what git says no to ---
+# --- unusable clones and names ---
 
 
-def test_no_clone_is_told_in_one_line(
+def test_a_path_that_is_not_a_clone_is_reported_in_one_line(
     review: Review, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "plain").mkdir()
@@ -294,7 +294,7 @@ def test_no_clone_is_told_in_one_line(
     assert all(line.startswith("podium: ") for line in lines)
 
 
-def test_a_folder_in_a_clone_is_not_taken_for_it(
+def test_a_folder_inside_a_clone_is_refused(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -303,7 +303,7 @@ def test_a_folder_in_a_clone_is_not_taken_for_it(
     assert git(clone, "status", "--porcelain") == ""
 
 
-def test_a_commit_without_a_name_is_refused_before_anything_is_written(
+def test_a_missing_git_identity_is_refused_before_any_change(
     review: Review, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -337,15 +337,15 @@ def test_push_without_a_clone_or_a_remote_is_refused(
         ("@{}", "submission-5.1"),
     ],
 )
-def test_a_branch_has_a_name_that_git_takes(submitter: str, branch: str, tmp_path: Path) -> None:
+def test_a_branch_name_is_valid_for_git(submitter: str, branch: str, tmp_path: Path) -> None:
     assert branch_name(submitter, "5.1") == branch
     git(tmp_path, "check-ref-format", "--branch", branch)
 
 
-# --- what a branch changes ---
+# --- changes on a branch ---
 
 
-def test_since_judges_what_the_branch_changes(
+def test_since_checks_the_changes_on_the_branch(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -354,12 +354,12 @@ def test_since_judges_what_the_branch_changes(
     assert run(["pack", "--since", "origin/main", "--git", str(clone)]) == Exit.CLEAN
     out = capsys.readouterr().out
     assert f"Acme: {len(files_in(clone / 'Acme'))} new" in out
-    assert "Acme, training 5.1: accepted; 0 errors" in out  # by the branch's name
+    assert "Acme, training 5.1: accepted; 0 errors" in out  # the branch name gives the round
     options = ["--git", str(clone), "--round", "4.0"]
     assert run(["pack", "--since", "origin/main", *options]) == Exit.FOUND
 
 
-def test_since_tells_of_other_submitters_and_of_large_files_gone_again(
+def test_since_reports_other_submitters_and_removed_large_files(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone("training_results_v5.1")
@@ -379,7 +379,7 @@ def test_since_tells_of_other_submitters_and_of_large_files_gone_again(
     assert "Acme/large.bin is 50.0 MiB in a commit" in out
 
 
-def test_since_needs_a_ref_and_a_clean_clone(
+def test_since_requires_a_ref_and_a_clean_clone(
     review: Review, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = review.clone()
@@ -389,15 +389,15 @@ def test_since_needs_a_ref_and_a_clean_clone(
     assert run(["pack", "--since", "main", "--git", str(clone)]) == Exit.USAGE
 
 
-def test_a_branch_that_changes_nothing_is_told_of(review: Review) -> None:
+def test_a_branch_without_changes_is_a_finding(review: Review) -> None:
     assert run(["pack", "--since", "main", "--git", str(review.clone())]) == Exit.FOUND
 
 
-def test_a_fault_of_git_is_one_line() -> None:
+def test_a_git_error_is_reduced_to_one_line() -> None:
     assert reason("error: a\nhint: b\nfatal: c") == "error: a; fatal: c"
 
 
-def test_a_missing_git_is_named(tmp_path: Path) -> None:
+def test_a_missing_git_program_is_reported(tmp_path: Path) -> None:
     variables = {"PATH": str(tmp_path)}
     with pytest.raises(UsageFault, match="git is not installed"):
         run_git(["version"], folder=tmp_path, variables=variables, seconds=60)

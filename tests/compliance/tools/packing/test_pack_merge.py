@@ -1,4 +1,4 @@
-"""`podium pack --merge`: the union of partial trees, and every conflict told."""
+"""`podium pack --merge`: the union of partial trees, with every conflict reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def whole(tmp_path: Path) -> Submission:
 
 
 def part(whole: Submission, place: Path, *wanted: str) -> Path:
-    """Some files of a submission, as one team has them."""
+    """Copy the files of a submission that one team has."""
     for path in files_in(whole.root):
         if path.startswith(wanted):
             (place / path).parent.mkdir(parents=True, exist_ok=True)
@@ -38,21 +38,21 @@ def merge(place: Path, *trees: Path, options: tuple[str, ...] = ()) -> int:
     return run(["pack", str(place), *options])
 
 
-def test_the_parts_of_several_teams_become_the_whole(whole: Submission, tmp_path: Path) -> None:
+def test_the_parts_of_several_teams_are_merged(whole: Submission, tmp_path: Path) -> None:
     first = part(whole, tmp_path / "a", "results", "systems")
     second = part(whole, tmp_path / "b/Acme", "benchmarks")
     assert merge(tmp_path, first, second.parent) == Exit.CLEAN
     assert files_in(tmp_path / "packed/Acme") == files_in(whole.root)
 
 
-def test_the_same_file_twice_is_one(whole: Submission, tmp_path: Path) -> None:
+def test_identical_files_are_merged(whole: Submission, tmp_path: Path) -> None:
     first = part(whole, tmp_path / "a", "results", "systems")
     second = part(whole, tmp_path / "b", "systems", "benchmarks")
     assert merge(tmp_path, first, second) == Exit.CLEAN
     assert files_in(tmp_path / "packed/Acme") == files_in(whole.root)
 
 
-def test_different_files_of_one_place_are_a_conflict_and_nothing_is_chosen(
+def test_different_files_with_the_same_path_are_a_conflict(
     whole: Submission, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = part(whole, tmp_path / "a", "results", "systems")
@@ -67,7 +67,7 @@ def test_different_files_of_one_place_are_a_conflict_and_nothing_is_chosen(
         assert not (tmp_path / "packed").exists()
 
 
-def test_a_file_where_another_needs_a_folder_is_a_conflict(
+def test_a_file_in_place_of_a_folder_is_a_conflict(
     whole: Submission, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = part(whole, tmp_path / "a", "results", "systems", "benchmarks")
@@ -93,7 +93,7 @@ def test_a_tree_is_merged_with_loose_logs(whole: Submission, tmp_path: Path) -> 
     assert logs.is_dir()
 
 
-def test_podiums_own_files_and_hidden_ones_stay_behind(whole: Submission, tmp_path: Path) -> None:
+def test_podium_files_and_hidden_files_are_not_merged(whole: Submission, tmp_path: Path) -> None:
     tree = part(whole, tmp_path / "a", "results", "systems", "benchmarks")
     for name in ("podium.toml", "podium-receipt.json", ".hidden", f"{RESULT}/.swp"):
         (tree / name).write_text("x")
@@ -106,7 +106,7 @@ trees = st.lists(st.dictionaries(names, st.sampled_from(["one", "two"])), max_si
 
 
 @given(trees)
-def test_a_merge_is_the_union_or_a_conflict_whatever_the_order(
+def test_a_merge_is_the_union_or_a_conflict_in_any_order(
     tmp_path_factory: pytest.TempPathFactory, made: list[dict[str, str]]
 ) -> None:
     base = tmp_path_factory.mktemp("merge")

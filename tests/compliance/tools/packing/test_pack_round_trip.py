@@ -1,4 +1,4 @@
-"""Published submissions, taken apart and put together again by `podium pack`: nothing differs."""
+"""Published submissions are unchanged after they were scattered and packed again."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ FEW = (
     "training_results_v2.1/Baidu",
     "training_results_v0.6/Alibaba",
 )
-"""Strong HPC results, power logs and odd names of logs, bypass flags, no description."""
+"""Strong HPC results, power logs and unusual log names, bypass flags, no description."""
 
 
 def published() -> list[str]:
-    """Every submission of the corpus, by its path."""
+    """Return the path of every submission in the corpus."""
     found = {path.parent.relative_to(CORPUS).as_posix() for path in CORPUS.glob("*/**/results")}
     return sorted(found)
 
 
 @dataclass
 class Apart:
-    """A submission's files under random names in random folders, and what each one was."""
+    """The files of a submission under random names in random folders."""
 
     tree: Path
     place: Path
@@ -48,7 +48,7 @@ class Apart:
         self.used: set[str] = set()
 
     def scatter(self) -> dict[str, Any]:
-        """Write the loose files; the fields of a podium.toml that describes them."""
+        """Write the loose files and return the fields of a podium.toml that describes them."""
         documents, systems = {}, {}
         results: dict[tuple[str, ...], dict[str, Any]] = {}
         powered: dict[str, set[str]] = defaultdict(set)
@@ -78,7 +78,7 @@ class Apart:
         result["names"][path.name] = self.loose(path, "log", result["folder"])
 
     def result(self, where: tuple[str, ...], fields: dict[str, Any]) -> dict[str, Any]:
-        """By globs where the runs are numbered as they were launched, else name by name."""
+        """Use globs if the runs are numbered in order of launch, and names otherwise."""
         system, *scaling, benchmark = where
         made: dict[str, Any] = {"system": system, "benchmark": benchmark, "runs": "all"}
         if scaling:
@@ -87,7 +87,7 @@ class Apart:
             return made | {"logs": [f"{fields['folder']}/**/*.log"]}
         return made | {"names": fields["names"]}
 
-    # --- loose names ---
+    # --- random names ---
 
     def fresh(self, ending: str) -> str:
         while True:
@@ -112,9 +112,9 @@ class Apart:
 
 
 def as_launched(tree: Path, options: dict[str, str]) -> dict[str, bool]:
-    """By result: whether its runs are 0 to n-1 in order of launch, all fit to be taken by globs.
+    """Return for each result whether a glob can select its runs in their published order.
 
-    Runs that podium refuses when it may choose (copies, other settings) must be named.
+    Runs that podium refuses when it chooses runs (copies, other settings) must be named.
     """
     refused = {"result.mixed-settings", "result.copied-run", "result.other-benchmark"}
     report = check(tree, **options)  # type: ignore[arg-type]
@@ -135,13 +135,13 @@ def as_launched(tree: Path, options: dict[str, str]) -> dict[str, bool]:
 
 
 def put_together(tree: Path, place: Path) -> tuple[Packed, int]:
-    """Take a submission apart, pack it; what came of it, and how many results podium numbered."""
+    """Scatter and pack a submission; return the tree and the number of results given by globs."""
     folder = next(part for part in tree.parts if "_results_v" in part)
     usage, _, number = folder.partition("_results_v")
     options = {"usage": usage, "round": number}
     apart = Apart(tree, place / "loose", len(str(tree)), as_launched(tree, options))
     apart.place.mkdir(parents=True)
-    # The folders above tell the submitter of 0.5: the new tree lies in folders of the same names.
+    # In 0.5, only parent folders name the submitter, so the new tree needs the same parents.
     above = tree.parent.relative_to(CORPUS).as_posix()
     into = f"../packed/{above}"
     fields = {"submitter": tree.name, **options, "into": into, **apart.scatter()}
@@ -152,17 +152,17 @@ def put_together(tree: Path, place: Path) -> tuple[Packed, int]:
 
 
 def same(tree: Path, place: Path) -> int:
-    """Assert that a submission survives the round trip; how many results podium numbered."""
+    """Assert that a round trip changes nothing; return the number of results given by globs."""
     packed, numbered = put_together(tree, place)
     made = packed.target
     assert files_in(made) == files_in(tree)
     folder = next(part for part in tree.parts if "_results_v" in part)
     usage, _, number = folder.partition("_results_v")
-    # Where either lies is all that differs
+    # Only the base path differs
     reports = (check(each, usage=usage, round=number) for each in (made, tree))
     ours, theirs = (each.model_copy(update={"base": ""}).to_json() for each in reports)
     assert ours == theirs
-    # The gate judged each log once, where it lay before: its report is that of the tree.
+    # The gate checked each log once, at its loose path, but its report is that of the tree.
     assert packed.report is not None
     assert packed.report.to_json() == ours
     assert read_receipt(place / "loose/podium-receipt.json") == packed.receipt
@@ -170,12 +170,14 @@ def same(tree: Path, place: Path) -> int:
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_a_published_submission_survives(name: str, corpus: Path, tmp_path: Path) -> None:
+def test_a_published_submission_survives_the_round_trip(
+    name: str, corpus: Path, tmp_path: Path
+) -> None:
     same(corpus / name, tmp_path)
 
 
 @pytest.mark.long
-def test_every_published_submission_survives(corpus: Path, tmp_path: Path) -> None:
+def test_every_published_submission_survives_the_round_trip(corpus: Path, tmp_path: Path) -> None:
     names = published()
     assert len(names) >= 40
     numbered = 0

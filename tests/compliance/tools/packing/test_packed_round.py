@@ -17,7 +17,7 @@ MARKER = ".Acme.podium.json"
 
 @pytest.fixture
 def apart(tmp_path: Path) -> Loose:
-    """A podium.toml that has the tree packed into a folder that is not below it."""
+    """A podium.toml that packs the tree into a folder outside its own."""
     return Loose(tmp_path).configure(into="../packed")
 
 
@@ -27,12 +27,12 @@ def test_check_of_the_packed_tree_agrees_with_pack(apart: Loose) -> None:
     assert (report.verdict, report.rules.round) == ("accepted", "5.1")
     assert report.rules.chosen_by == "pack"
     assert "from podium pack" in repr(report)
-    # Results below it, and the folder of all trees, are judged by the same round
+    # Results in the tree and the folder above the tree are judged by the same round
     assert check(apart.place / "packed").rules.round == "5.1"
     assert check(apart.place / "packed/Acme/results/ex_n8").rules.round == "5.1"
 
 
-def test_packing_again_writes_nothing_new(apart: Loose) -> None:
+def test_packing_again_writes_no_files(apart: Loose) -> None:
     assert apart.pack() == Exit.CLEAN
     marker = apart.place / "packed" / MARKER
     before = marker.stat().st_mtime_ns
@@ -41,20 +41,20 @@ def test_packing_again_writes_nothing_new(apart: Loose) -> None:
     assert sorted(os.listdir(apart.place / "packed")) == [MARKER, "Acme"]
 
 
-def test_below_podium_toml_no_file_is_needed(tmp_path: Path) -> None:
+def test_a_tree_below_podium_toml_needs_no_marker_file(tmp_path: Path) -> None:
     loose = Loose(tmp_path)
     assert loose.pack() == Exit.CLEAN
     assert os.listdir(loose.packed.parent) == ["Acme"]
     assert check(loose.packed).rules.chosen_by == "config"
 
 
-def test_an_option_that_overrides_podium_toml_is_noted(tmp_path: Path) -> None:
+def test_a_round_option_that_overrides_podium_toml_is_recorded(tmp_path: Path) -> None:
     loose = Loose(tmp_path).configure(round="5.0")
     assert loose.pack("--round", "5.1") == Exit.CLEAN
     assert check(loose.packed).rules.round == "5.1"
 
 
-def test_an_option_and_a_nearer_podium_toml_override_it(apart: Loose) -> None:
+def test_an_option_or_a_nearer_podium_toml_overrides_the_marker(apart: Loose) -> None:
     assert apart.pack() == Exit.CLEAN
     tree = apart.place / "packed" / "Acme"
     assert check(tree, round="6.0").rules.round == "6.0"
@@ -63,14 +63,14 @@ def test_an_option_and_a_nearer_podium_toml_override_it(apart: Loose) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"schema": "podium.packed/1"}', '{"round": 5}'])
-def test_another_file_of_that_name_is_one_clear_line(text: str, apart: Loose) -> None:
+def test_an_invalid_marker_is_reported_with_its_name(text: str, apart: Loose) -> None:
     assert apart.pack() == Exit.CLEAN
     (apart.place / "packed" / MARKER).write_text(text)
     with pytest.raises(UsageFault, match=r"\.Acme\.podium\.json"):
         check(apart.place / "packed" / "Acme")
 
 
-def test_an_unknown_round_is_a_usage_fault(apart: Loose) -> None:
+def test_an_unknown_round_in_the_marker_is_a_usage_error(apart: Loose) -> None:
     assert apart.pack() == Exit.CLEAN
     marker = apart.place / "packed" / MARKER
     marker.write_text(marker.read_text().replace("5.1", "9.9"))

@@ -1,4 +1,4 @@
-"""`podium init`: the skeleton of a submission, written at once or not at all."""
+"""`podium init` writes the complete skeleton of a submission or no files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def paths(folder: Path) -> set[str]:
     return {each.relative_to(folder).as_posix() for each in folder.rglob("*")}
 
 
-def test_a_skeleton_has_all_that_a_submission_begins_with(tmp_path: Path) -> None:
+def test_a_skeleton_has_the_files_and_folders_of_a_submission(tmp_path: Path) -> None:
     assert init(tmp_path / "Acme", *FULL) == Exit.CLEAN
     assert {
         "README.md",
@@ -38,28 +38,28 @@ def test_a_skeleton_has_all_that_a_submission_begins_with(tmp_path: Path) -> Non
     } <= paths(tmp_path / "Acme")
 
 
-def test_a_description_has_every_field_and_says_what_is_known(tmp_path: Path) -> None:
+def test_a_description_has_every_field_and_the_known_values(tmp_path: Path) -> None:
     init(tmp_path / "Acme", *FULL, "--division", "open")
-    told = json.loads((tmp_path / "Acme/systems/ex_n8.json").read_text(encoding="utf-8"))
-    assert list(told) == list(FIELDS)
-    known = {name: value for name, value in told.items() if value}
+    reported = json.loads((tmp_path / "Acme/systems/ex_n8.json").read_text(encoding="utf-8"))
+    assert list(reported) == list(FIELDS)
+    known = {name: value for name, value in reported.items() if value}
     assert known == {"submitter": "Acme & Söhne", "division": "open", "system_name": "ex_n8"}
 
 
-def test_podium_toml_names_usage_round_and_submitter(tmp_path: Path) -> None:
+def test_podium_toml_has_usage_round_and_submitter(tmp_path: Path) -> None:
     init(tmp_path / "Acme", "--usage", "hpc", "--submitter", 'A "B" \\ C', round_="v3.0")
-    told = tomllib.loads((tmp_path / "Acme/podium.toml").read_text(encoding="utf-8"))
+    reported = tomllib.loads((tmp_path / "Acme/podium.toml").read_text(encoding="utf-8"))
     given = {"usage": "hpc", "round": "3.0", "submitter": 'A "B" \\ C'}
-    assert told == given | {"division": "closed", "into": "../packed"}
+    assert reported == given | {"division": "closed", "into": "../packed"}
 
 
-def test_hpc_results_lie_in_strong(tmp_path: Path) -> None:
+def test_hpc_results_are_in_the_strong_folder(tmp_path: Path) -> None:
     more = ("--usage", "hpc", "--system", "ex", "--benchmark", "deepcam")
     assert init(tmp_path / "Acme", *more, round_="3.0") == Exit.CLEAN
     assert (tmp_path / "Acme/results/ex/strong/deepcam").is_dir()
 
 
-def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_folder_with_files_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "Acme").mkdir()
     (tmp_path / "Acme/mine").write_text("mine")
     assert init(tmp_path / "Acme", *FULL) == Exit.USAGE
@@ -67,7 +67,7 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
-def test_a_file_or_link_in_its_place_stays(kind: str, tmp_path: Path) -> None:
+def test_a_file_or_link_in_place_of_the_folder_is_kept(kind: str, tmp_path: Path) -> None:
     place = tmp_path / "Acme"
     if kind == "file":
         place.write_text("mine")
@@ -84,9 +84,7 @@ def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
     assert (tmp_path / "Acme/podium.toml").is_file()
 
 
-def test_a_fault_on_the_way_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_error_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -111,7 +109,7 @@ def test_a_fault_on_the_way_leaves_nothing_behind(
         (("--submitter", " "), "printable"),
     ],
 )
-def test_names_that_cannot_be_are_refused(
+def test_invalid_names_are_refused(
     more: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert init(tmp_path / "Acme", *more) == Exit.USAGE
@@ -119,14 +117,14 @@ def test_names_that_cannot_be_are_refused(
     assert paths(tmp_path) == set()
 
 
-def test_what_was_written_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_written_files_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     init(tmp_path / "Acme", *FULL)
     out = capsys.readouterr().out
     assert "  systems/ex_n8.json\n" in out
     assert out.endswith(f"next: podium doctor {tmp_path / 'Acme'}\n")
 
 
-def test_podium_toml_is_ready_for_the_systems_and_benchmarks_that_are_given(tmp_path: Path) -> None:
+def test_podium_toml_has_the_given_systems_and_benchmarks(tmp_path: Path) -> None:
     assert init(tmp_path / "Acme", *FULL) == Exit.CLEAN
     text = (tmp_path / "Acme/podium.toml").read_text(encoding="utf-8")
     known = tomllib.loads(text)["systems"]
@@ -139,7 +137,7 @@ def test_podium_toml_is_ready_for_the_systems_and_benchmarks_that_are_given(tmp_
     assert [each["benchmark"] for each in tables["code"]] == ["llama31_8b"]
 
 
-def test_a_readme_that_named_results_leave_out_is_told(
+def test_a_readme_that_podium_toml_does_not_name_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert init(tmp_path / "Acme", *FULL) == Exit.CLEAN

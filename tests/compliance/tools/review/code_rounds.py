@@ -1,4 +1,4 @@
-"""Rounds that are mostly code: a vendor's, and what three submitters made of it."""
+"""Rounds that are mostly code: a vendor's submission and three variants of it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def base() -> dict[str, str]:
 
 
 def edited(lines: list[str], changes: Mapping[str, str | None]) -> str:
-    """The text with some lines replaced, or left out for None."""
+    """Return the text with some lines replaced, or removed where the new line is None."""
     assert set(changes) <= set(lines)
     made = (changes.get(line, line) for line in lines)
     return text([line for line in made if line is not None])
@@ -72,7 +72,7 @@ def submit(
     accelerator: str = "NVIDIA H200",
     settings: Mapping[str, Any] | None = None,
 ) -> Path:
-    """A submission: code, a description and two logs."""
+    """Write a submission with code, a description and two logs; return its folder."""
     root = place / round / submitter
     shutil.rmtree(root, ignore_errors=True)
     described = {"accelerator_model_name": accelerator}
@@ -109,7 +109,7 @@ PATCHED = f"{CODE}/NeMo/nemo/part_5.py"
 
 
 def derived(place: Path) -> Path:
-    """The vendor's submission, and three with small changes; the vendor's logs are the latest."""
+    """Write the vendor's submission and three variants of it; the vendor's logs are the latest."""
     submit(place, "NVIDIA", base(), started=LATE)
     acme = base()
     acme[f"{CODE}/data.py"] = SHUFFLED

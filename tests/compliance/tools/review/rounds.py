@@ -1,4 +1,4 @@
-"""Whole rounds on disk: 405B of training 5.1, whose runs learn as they are told to."""
+"""Complete rounds on disk: llama31_405b in training 5.1, with generated learning curves."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ STEP = 46_080
 TRAINED = ("eval_accuracy", "eval_start", "eval_stop", "block_start", "block_stop")
 
 MINUTES = 40.0
-"""How long a run of these rounds takes."""
+"""The duration of a run in these rounds."""
 
 
 def submission(place: Path, name: str = "Acme", start: int = 0) -> Submission:
-    """A submission in a round below `place`, with three runs that no other `start` has."""
+    """A submission in a round below `place`, with three runs that are unique to `start`."""
     which = usual(place / "made").which
     tree = Submission(place / NAME, which, name).system().code()
     return relearned(tree, start=start)
@@ -37,14 +37,14 @@ def submission(place: Path, name: str = "Acme", start: int = 0) -> Submission:
 def relearned(
     tree: Submission, start: int, system: str = "ex_n8", change: Change = lambda log: log
 ) -> Submission:
-    """A result whose three runs have curves and seeds of their own, by `start`."""
+    """Add a result whose three runs have curves and seeds that are unique to `start`."""
     for number in range(3):
         tree.log(number, lambda log, n=number: change(own(log, start + n)), system, start=start)
     return tree
 
 
 def own(log: LogBuilder, number: int) -> LogBuilder:
-    """A run with its own curve, clock and seed."""
+    """Return a run with its own curve, clock and seed."""
     rng = random.Random(number)
     gaps = [240_000 + rng.randrange(-9000, 9000) for _ in range(9)]
     return learning(log, gaps, values(number)).set("seed", seed(number))
@@ -55,13 +55,13 @@ def seed(number: int) -> int:
 
 
 def values(number: int, count: int = 9) -> list[float]:
-    """Evaluations that go down to the target, each run's own to the last digit."""
+    """Return evaluations that fall to the target, with different digits for each run."""
     rng = random.Random(1000 + number)
     return [6.0 - 0.35 * step / (count - 1) * 1.4 + rng.random() / 50 for step in range(count)]
 
 
 def learning(log: LogBuilder, gaps: Sequence[float], found: Sequence[float]) -> LogBuilder:
-    """The log with these evaluations, so many milliseconds apart, in place of its own."""
+    """Replace the evaluations of the log with these, `gaps` milliseconds apart."""
     start = log.first("run_start")
     source = log.lines[log.where("run_start")[0]]
     bare = log.drop(*(key for key in TRAINED if key in log.names()))
@@ -76,7 +76,7 @@ def learning(log: LogBuilder, gaps: Sequence[float], found: Sequence[float]) -> 
 
 
 def losses(log: LogBuilder, found: Sequence[float]) -> LogBuilder:
-    """The log with these losses before its first evaluation."""
+    """Add these losses before the first evaluation of the log."""
     for number, value in enumerate(found):
         log = log.add("train_loss", value, {"samples_count": number}, before="eval_accuracy")
     return log
@@ -89,10 +89,10 @@ def moved(line: Line, milliseconds: float) -> Line:
 
 
 def found(place: Path, rule: str, *earlier: Path) -> list[Finding]:
-    """The findings of one rule that a review of the round below `place` has."""
+    """Return the findings of one rule in a review of the round below `place`."""
     material = read_round(place / NAME, earlier, Options())
     return [each for each in anomalies(material) if each.id == rule]
 
 
 Build = Callable[[Path], object]
-"""Makes a round below a folder."""
+"""Writes a round below a folder."""

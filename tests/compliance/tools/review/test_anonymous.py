@@ -1,4 +1,4 @@
-"""A review without names: no file of it holds a name or a hash that identifies a submitter."""
+"""An anonymous review: no file has a name or a hash that identifies a submitter."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ NAMES = {
     "North-Star": "ns9000_n8",
     "QCX": "qcx.a1_n8",
 }
-"""Each submitter, and the name of its system."""
+"""The submitters, with the names of their systems."""
 
 TELLING = re.compile(
     r"acme|north.?star|qcx|xd670|ns9000|loop9|hotrod|stranger|jdoe|crossbeam", re.IGNORECASE
 )
-"""What the output must not hold, wherever it stands."""
+"""Words that the output must not contain anywhere."""
 
 
 def review(place: Path, output: Path, *words: str) -> dict[str, Any]:
-    """A review of the round below a folder."""
+    """Return the review of the round below a folder."""
     said = ["review", str(place / NAME), "--output", str(output), "-q", *words]
     assert cli.run(said) == Exit.FOUND
     made: dict[str, Any] = json.loads((output / "review.json").read_text(encoding="utf-8"))
@@ -37,7 +37,7 @@ def review(place: Path, output: Path, *words: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A round with names in paths, descriptions, logs, code and names of files."""
+    """A round with names in paths, descriptions, logs, code and file names."""
     place = tmp_path_factory.mktemp("anonymous")
     for index, (name, system) in enumerate(NAMES.items()):
         tree = submission(place, name, start=40 * index)
@@ -62,7 +62,7 @@ def hidden(place: Path) -> Path:
     return output
 
 
-def test_no_file_holds_a_name(hidden: Path) -> None:
+def test_no_file_contains_a_name(hidden: Path) -> None:
     for path in hidden.rglob("*"):
         assert not TELLING.search(str(path.relative_to(hidden))), path
         if path.is_file():
@@ -70,7 +70,7 @@ def test_no_file_holds_a_name(hidden: Path) -> None:
             assert found is None, (path.name, found)
 
 
-def test_no_file_holds_a_hash_of_the_named_review(place: Path, hidden: Path) -> None:
+def test_no_file_contains_a_hash_of_the_named_review(place: Path, hidden: Path) -> None:
     named = place / "with-names"
     made = review(place, named)
     hashes = {each["id"].rpartition("-")[2] for each in made["objections"] + made["notes"]}
@@ -83,7 +83,7 @@ def test_no_file_holds_a_hash_of_the_named_review(place: Path, hidden: Path) -> 
     assert not (hidden / "files.json").exists()
 
 
-def test_the_same_name_has_the_same_word(hidden: Path) -> None:
+def test_a_submitter_has_the_same_alias_everywhere(hidden: Path) -> None:
     made = json.loads((hidden / "review.json").read_text(encoding="utf-8"))
     assert made["anonymous"] is True
     names = {each["submitter"] for each in made["submissions"]}
@@ -99,7 +99,7 @@ def mismatches(made: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for each in made["objections"] if each["rule"] == "system.submitter-mismatch"]
 
 
-def test_another_organization_has_a_word_of_its_own(hidden: Path) -> None:
+def test_another_organization_has_a_separate_alias(hidden: Path) -> None:
     made = json.loads((hidden / "review.json").read_text(encoding="utf-8"))
     assert len(mismatches(made)) == 3
     for one in mismatches(made):
@@ -109,14 +109,14 @@ def test_another_organization_has_a_word_of_its_own(hidden: Path) -> None:
             assert described == one["submitter"]
 
 
-def test_the_order_shows_nothing(place: Path, tmp_path: Path) -> None:
-    """Words are drawn at random: the names do not show whose each is."""
+def test_the_order_of_aliases_is_random(place: Path, tmp_path: Path) -> None:
+    """The aliases are drawn at random, so that their order does not reveal the submitters."""
     words = set()
     for number in range(12):
         made = review(place, tmp_path / str(number), "--anonymous", "--no-curves")
         listed = [each["submitter"] for each in made["submissions"]]
         assert listed == sorted(listed)
-        # One submitter alone has logs of an organization that submits nothing
+        # Only one submitter has logs of an organization without a submission
         words |= {
             each["submitter"]
             for each in mismatches(made)
@@ -125,6 +125,6 @@ def test_the_order_shows_nothing(place: Path, tmp_path: Path) -> None:
     assert len(words) > 1
 
 
-def test_such_a_review_is_not_compared_with(hidden: Path, place: Path) -> None:
+def test_against_refuses_an_anonymous_review(hidden: Path, place: Path) -> None:
     words = ["review", str(place / NAME), "--against", str(hidden)]
     assert cli.run(words) == Exit.USAGE

@@ -1,4 +1,4 @@
-"""`podium review code`: the page shows the lines that changed, and nothing else."""
+"""`podium review code` shows the lines that changed and no other lines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def review(capsys: pytest.CaptureFixture[str], *words: object) -> Json:
-    """The review as JSON; each cell by its name."""
+    """Return the cells of the review by submitter and benchmark."""
     status = cli.run(["review", "code", *map(str, words), "--format", "json"])
     made = json.loads(capsys.readouterr().out)
     cells = {f"{each['submitter']}/{each['benchmark']}": each for each in made["cells"]}
@@ -51,7 +51,7 @@ def review(capsys: pytest.CaptureFixture[str], *words: object) -> Json:
 
 
 def changes(cell: Json) -> list[tuple[str, list[str]]]:
-    """The lines to read of each file, without those around them."""
+    """Return the changed lines of each file, without context lines."""
     return [
         (
             diff["path"].partition("/nemo/")[2],
@@ -67,7 +67,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return line
 
 
-# --- exactly the lines that changed ---
+# --- changed lines ---
 
 
 def test_only_changed_lines_are_left_to_read(
@@ -106,17 +106,17 @@ def test_a_change_among_equal_blocks_is_one_line(
     assert changes(cell) == [("model.py", ["-    y = act(x)", "+    y = act(x) * 2"])]
 
 
-def test_a_moved_end_of_the_run_is_about_timing(
+def test_a_moved_end_of_the_run_has_the_subject_timing(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (diff,) = review(capsys, tree, "Cmce")["Cmce"]["diffs"]
     (hunk,) = diff["hunks"]
-    # git calls the evaluation moved; the end of the run is next to it
+    # git reports the evaluation as moved; the end of the run is next to it
     assert hunk["subjects"] == ["timing", "evaluation"]
     assert "     mllogger.end(key='run_stop')" in hunk["lines"]
 
 
-def test_a_renamed_file_is_compared_with_what_it_was(
+def test_a_renamed_file_is_compared_with_its_original(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     moved, patched = review(capsys, tree, "Bmce")["Bmce"]["diffs"]
@@ -126,20 +126,20 @@ def test_a_renamed_file_is_compared_with_what_it_was(
     assert (patched["library"], patched["base_path"]) == ("NeMo", f"NVIDIA/{PATCHED}")
 
 
-def test_a_vendored_library_is_one_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_vendored_library_is_one_entry(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cells = review(capsys, tree)
     (found,) = cells["Bmce"]["libraries"]
     assert (found["name"], found["version"], found["files"]) == ("NeMo", "2.3.1", 26)
     assert found["patched"] == [f"Bmce/{PATCHED}"]
     assert cells["Bmce"]["vendored"] == 26
     assert cells["Acme"]["libraries"][0]["patched"] == []
-    # Nothing earlier holds a copy: the reader must know that nobody has read it
+    # No earlier copy exists: the reader must know that these files were not reviewed
     assert cells["NVIDIA"]["libraries"][0]["remark"].startswith("no copy to compare with: 26 files")
     assert cells["NVIDIA"]["unverified"] == 24 * 24 + 2
     assert cells["Bmce"]["unverified"] == 0
 
 
-def test_the_version_of_a_library_is_read_from_a_call_on_one_line(
+def test_the_version_of_a_library_is_read_from_a_one_line_call(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     setup = {f"{CODE}/NeMo/setup.py": 'setup(name="nemo", version="1.4.2", packages=[])\n'}
@@ -169,10 +169,10 @@ def test_a_license_alone_does_not_hide_a_program(
     )
 
 
-# --- who had the code first ---
+# --- the order of submitters ---
 
 
-def test_the_vendor_of_the_accelerators_comes_first_whatever_the_names_and_logs(
+def test_the_accelerator_vendor_comes_before_submitters_with_earlier_logs(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cells = review(capsys, tree)
@@ -183,7 +183,7 @@ def test_the_vendor_of_the_accelerators_comes_first_whatever_the_names_and_logs(
         assert cells[name]["new"] == 0
 
 
-def test_shared_code_is_named_after_who_had_it_first(
+def test_shared_code_is_attributed_to_the_first_submitter(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cli.run(["review", str(tree), "--format", "json", "-q"])
@@ -207,7 +207,7 @@ def test_without_a_vendor_the_earliest_logs_come_first(
 
 
 @pytest.mark.parametrize(("other", "started"), [("Nvidiana", LATE), ("Acme", -1), ("Acme", 10**30)])
-def test_neither_a_similar_name_nor_an_absurd_time_makes_a_submitter_the_first(
+def test_a_similar_name_or_an_absurd_time_does_not_make_a_submitter_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str, started: int
 ) -> None:
     submit(tmp_path, other, base(), started=started)
@@ -232,7 +232,7 @@ def test_an_earlier_round_comes_before_the_vendor(
     assert alone["Acme"]["diffs"][0]["base"] == "own 5.0"
 
 
-def test_what_is_gone_since_the_earlier_round_is_named(
+def test_files_removed_since_the_earlier_round_are_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit(tmp_path, "Acme", base(), round=BEFORE)
@@ -254,10 +254,10 @@ def test_more_than_5000_files_are_compared(
     assert cell["to_read"] == 1
 
 
-# --- bases that are asked for ---
+# --- requested bases ---
 
 
-def test_a_checkout_of_the_reference_is_a_base(
+def test_a_checkout_of_the_reference_can_be_the_base(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reference = tmp_path / "training" / "llama31"
@@ -273,7 +273,7 @@ def test_a_checkout_of_the_reference_is_a_base(
         assert cell["sources"] == {"reference": 1}
 
 
-def test_the_reference_is_named_without_a_path_of_the_machine(
+def test_the_reference_is_named_without_local_paths(
     tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reference, folder = tmp_path / "training", tmp_path / "review"
@@ -288,7 +288,7 @@ def test_the_reference_is_named_without_a_path_of_the_machine(
         assert path.is_dir() or str(tmp_path) not in path.read_text(encoding="utf-8"), path
 
 
-def test_one_submitter_may_be_the_base(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_submitter_can_be_the_base(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cells = review(capsys, tree, "--base", "Acme")
     assert "Acme" not in cells
     assert [path for path, _ in changes(cells["NVIDIA"])] == ["data.py", "mounts.sh"]
@@ -308,16 +308,16 @@ def test_one_submitter_may_be_the_base(tree: Path, capsys: pytest.CaptureFixture
         (("--against", "missing"), "missing is not the folder of a review"),
     ],
 )
-def test_a_wrong_request_is_refused_in_one_line(
+def test_an_invalid_request_is_refused_in_one_line(
     tree: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
 ) -> None:
     assert said in refused(capsys, tree, *words)
 
 
-# --- what is listed first, and what is not compared ---
+# --- the order of files, and files that are not compared ---
 
 
-def test_what_decides_a_result_is_listed_before_the_environment(
+def test_timing_code_is_listed_before_other_code_and_documents(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submit(tmp_path, "NVIDIA", {**base(), f"{CODE}/README.md": text(["# How"] * 4)})
@@ -337,7 +337,7 @@ def test_what_decides_a_result_is_listed_before_the_environment(
     assert diffs[2]["hunks"][0]["subjects"] == ["document"]
 
 
-def test_what_is_not_text_is_listed_with_its_kind(
+def test_files_that_are_not_text_are_listed_with_their_kind(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = ("a.pyc", "b.tar.gz", "c.ckpt", "d.ipynb", "e.csv", "f.bin")
@@ -359,7 +359,7 @@ def test_what_is_not_text_is_listed_with_its_kind(
     }
 
 
-def test_configurations_are_a_table_of_variables_that_differ(
+def test_the_configuration_table_has_only_variables_that_differ(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = edited(
@@ -375,7 +375,7 @@ def test_configurations_are_a_table_of_variables_that_differ(
     used, idle = review(capsys, tmp_path / NOW, "Acme")["Acme"]["configurations"]
     assert used["used_by"] == [f"Acme/results/ex/{BENCHMARK}"]
     assert idle["used_by"] == []
-    # The learning rate is that of both
+    # Both configurations have the same learning rate
     assert {name: each["value"] for name, each in used["values"].items()} == {
         "GLOBAL_BATCH_SIZE": "32",
         "TP": "4",
@@ -384,7 +384,7 @@ def test_configurations_are_a_table_of_variables_that_differ(
     assert idle["values"]["GLOBAL_BATCH_SIZE"]["value"] == "64"
 
 
-def test_a_system_is_not_the_one_whose_name_begins_alike(
+def test_a_configuration_is_not_assigned_by_a_common_name_prefix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small, large = CONFIG, ["export GLOBAL_BATCH_SIZE=512", *CONFIG[1:]]
@@ -407,7 +407,7 @@ def test_a_system_is_not_the_one_whose_name_begins_alike(
         ("a = 1", "a\xe2\x80\x8b = 1", ["-a = 1", "+a\\u200b = 1"]),
     ],
 )
-def test_bytes_that_cannot_be_seen_are_shown(
+def test_invalid_bytes_and_invisible_characters_are_escaped(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     before: str,
@@ -422,10 +422,10 @@ def test_bytes_that_cannot_be_seen_are_shown(
     assert changes(review(capsys, tmp_path / NOW)["Acme"]) == [("other.py", lines)]
 
 
-# --- what has been read ---
+# --- files that were read ---
 
 
-def test_a_file_that_is_marked_as_read_is_not_shown_again(
+def test_a_file_marked_as_read_is_not_shown_again(
     tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "read.toml"
@@ -435,7 +435,7 @@ def test_a_file_that_is_marked_as_read_is_not_shown_again(
     assert sum(line.startswith('"') for line in first.splitlines()) == 2
     cell = review(capsys, tree, "Acme", "--read", kept)["Acme"]
     assert (cell["to_read"], cell["read"]) == (0, 2)
-    # One line for each file, in order: git merges what two reviewers add
+    # One line for each file, in sorted order: git merges the additions of two reviewers
     review(capsys, tree, f"Cmce/{BENCHMARK}", *words)
     lines = [line for line in kept.read_text().splitlines() if line.startswith('"')]
     assert lines == sorted(lines)
@@ -455,7 +455,7 @@ def test_a_file_that_was_not_shown_is_not_marked_as_read(
     assert review(capsys, tree, "Acme", "--read", kept)["Acme"]["to_read"] == 4
 
 
-def test_a_record_is_not_written_into_the_round(
+def test_the_record_of_read_files_is_not_written_into_the_round(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tree / "read.toml"
@@ -468,7 +468,7 @@ def test_a_record_is_not_written_into_the_round(
     "content",
     ["", 'schema = "podium.read/1"\n[files]\n"xyz" = { by = "Ann" }\n', "schema = 3", "=", "\xff"],
 )
-def test_a_faulty_record_of_read_files_is_named(
+def test_an_invalid_record_of_read_files_is_reported(
     tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
 ) -> None:
     kept = tmp_path / "read.toml"
@@ -478,9 +478,7 @@ def test_a_faulty_record_of_read_files_is_named(
     assert kept.read_bytes() == before
 
 
-def test_against_shows_only_hunks_that_are_new(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_against_shows_only_new_hunks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = derived(tmp_path)
     folder = tmp_path / "review"
     cli.run(["review", str(place), "--output", str(folder), "--no-curves", "-q"])
@@ -496,7 +494,7 @@ def test_against_shows_only_hunks_that_are_new(
     assert cells["Acme"]["diffs"][0]["seen"] == 1
 
 
-def test_a_repeated_change_is_new_although_its_lines_were_shown(
+def test_a_repeated_change_is_new_even_if_its_lines_were_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = [line.replace("act(x)", "act(x) * 2") for line in BLOCK]
@@ -513,7 +511,7 @@ def test_a_repeated_change_is_new_although_its_lines_were_shown(
 
 
 @pytest.mark.parametrize("options", [None, ("--anonymous",)])
-def test_against_needs_a_review_with_names(
+def test_against_requires_a_review_with_names(
     tree: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -529,7 +527,7 @@ def test_against_needs_a_review_with_names(
     assert expected in refused(capsys, tree, "--against", folder)
 
 
-def test_a_chain_of_reviews_keeps_what_was_shown_and_read(
+def test_a_chain_of_reviews_keeps_shown_hunks_and_read_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place, first, second = derived(tmp_path), tmp_path / "review", tmp_path / "review-2"
@@ -542,13 +540,13 @@ def test_a_chain_of_reviews_keeps_what_was_shown_and_read(
     cli.run(["review", str(place), "--against", str(first), "--output", str(second), *options])
     capsys.readouterr()
     assert (second / "read.toml").read_text() == kept.read_text()
-    # Of the second review, neither its own hunks nor those of the first are new
+    # Neither the hunks of the second review nor those of the first are new
     cells = review(capsys, place, "--against", second)
     assert {cell["to_read"] for cell in cells.values()} == {0}
     assert (cells["Cmce"]["read"], cells["Acme"]["diffs"][0]["seen"]) == (1, 2)
 
 
-def test_pages_show_the_lines_and_say_where_the_rest_is(
+def test_a_page_shows_changed_lines_and_the_command_for_the_rest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, folder = derived(tmp_path), tmp_path / "review"
@@ -564,10 +562,10 @@ def test_pages_show_the_lines_and_say_where_the_rest_is(
     assert matrix.count(f'<a href="code-Acme_{BENCHMARK}.html">') == 1
 
 
-# --- for a terminal ---
+# --- the terminal ---
 
 
-def test_a_terminal_of_80_columns_shows_whole_lines(
+def test_long_lines_are_wrapped_at_80_columns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     long = "call(" + ", ".join(f"argument_{number}" for number in range(30)) + ")"

@@ -1,4 +1,4 @@
-"""What the pictures of curves show: runs, the reference beside them, and who is far off."""
+"""The charts of a review: runs, the reference next to them, and runs outside the band."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEAN, MINIMUM, DEVIATION = 1000.0, 940.0, 50.0
 
 
 def run(end: float, number: int = 0, unit: str = "samples_count", share: float = 1.0) -> RunEntry:
-    """A run of two evaluations that converges at `end`; its log counts so many times as much."""
+    """A run of two evaluations that converges at `end`; its log counts `share` units per sample."""
     points = [(5.0, end * share / 2, 0.5), (10.0, end * share, 0.75)]
     return RunEntry(
         path=f"Acme/results/ex/bert/result_{number}.txt",
@@ -65,21 +65,21 @@ def rows(picture: Picture, member: str) -> list[dict[str, Any]]:
     return [row for row in picture.data["rows"] if member in row]
 
 
-def test_the_reference_is_drawn_where_it_converges_with_its_band_and_minimum() -> None:
+def test_the_reference_is_drawn_with_its_mean_band_and_minimum() -> None:
     picture = over_training(result(run(980.0)))
     (reference,) = rows(picture, "mean")
     reach = BAND * DEVIATION
     assert (reference["mean"], reference["minimum"]) == (MEAN, MINIMUM)
     assert (reference["low"], reference["high"]) == (MEAN - reach, MEAN + reach)
     assert rows(picture, "target") == [{"result": 0, "target": 0.72}]
-    # It is named by its batch size above the chart
+    # The label above the chart names the reference by its batch size
     assert "batch 448: ref. 1k, min. 940" in picture.svg
 
 
 @pytest.mark.parametrize(
     ("sigmas", "outside"), [(BAND - 0.01, False), (BAND + 0.01, True), (-2 * BAND, False)]
 )
-def test_a_run_left_of_the_band_stands_out_and_no_other(sigmas: float, outside: bool) -> None:
+def test_only_a_run_left_of_the_band_is_marked(sigmas: float, outside: bool) -> None:
     picture = over_training(result(run(980.0), run(MEAN - sigmas * DEVIATION, 1)))
     (reference,) = rows(picture, "low")
     marked = {(row["run"], row["x"]) for row in rows(picture, "outside")}
@@ -89,8 +89,8 @@ def test_a_run_left_of_the_band_stands_out_and_no_other(sigmas: float, outside: 
 
 
 @pytest.mark.parametrize("share", [1.0, 1 / 2_000_000])
-def test_the_reference_is_on_the_axis_of_the_log(share: float) -> None:
-    """The reference is in samples, a log may count epochs."""
+def test_the_reference_has_the_unit_of_the_log(share: float) -> None:
+    """The reference is in samples, but a log may count epochs."""
     picture = over_training(result(run(980.0, unit="epoch_num", share=share)))
     (reference,) = rows(picture, "mean")
     assert reference["mean"] == pytest.approx(MEAN * share)
@@ -104,18 +104,18 @@ def test_the_reference_is_on_the_axis_of_the_log(share: float) -> None:
     ],
     ids=["no reference", "nothing converged"],
 )
-def test_without_a_reference_or_an_end_nothing_is_drawn_of_it(fields: dict[str, Any]) -> None:
+def test_no_reference_is_drawn_without_an_rcp_or_a_converged_run(fields: dict[str, Any]) -> None:
     entry = replace(result(run(980.0)), **fields)
     assert rows(over_training(entry), "mean") == []
 
 
-def test_a_reference_that_does_not_scatter_has_no_width() -> None:
+def test_a_reference_without_scatter_has_a_band_of_zero_width() -> None:
     (reference,) = rows(over_training(result(run(980.0), deviation=0.0)), "mean")
     assert reference["low"] == reference["high"] == MEAN
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["still", "live"])
-def test_the_specification_is_as_the_schema_has_it(live: bool) -> None:
+def test_the_specification_is_valid_by_the_altair_schema(live: bool) -> None:
     import altair
 
     made = specification(
@@ -127,14 +127,14 @@ def test_the_specification_is_as_the_schema_has_it(live: bool) -> None:
         altair.Chart.from_dict(made | {"data": {"values": []}, "facet": {"field": 1}})
 
 
-def test_results_of_one_name_have_a_chart_each() -> None:
+def test_results_with_the_same_short_name_have_separate_charts() -> None:
     long = "a-system-whose-name-is-longer-than-a-chart"
     picture = over_training(result(run(980.0), name=f"{long}-1"), result(run(990.0), name=long))
     assert {row["result"] for row in rows(picture, "value")} == {0, 1}
     assert picture.svg.count(">Acme · a-system") == 2
 
 
-def test_what_a_log_says_is_data_and_never_an_expression() -> None:
+def test_a_hostile_name_is_data_and_not_an_expression() -> None:
     hostile = "</script>'];alert(1)//\u202e"
     picture = over_training(result(run(980.0), name=hostile))
     script = data_script(picture)
@@ -148,7 +148,7 @@ def test_what_a_log_says_is_data_and_never_an_expression() -> None:
     assert "alert(1)" in titles["value"][0][0]
 
 
-def test_runs_outside_the_band_are_those_of_the_note(
+def test_the_note_counts_the_runs_outside_the_band(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     converging(368_640, 4608)(tmp_path)

@@ -1,4 +1,4 @@
-"""What `--against` says of logs that changed: text edited, records edited, runs exchanged."""
+"""Changed logs in `--against`: edited text, edited records and exchanged runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.compliance.trees import Change
 
 
 def against(place: Path, change: Change, *numbers: int) -> dict[str, Any] | None:
-    """What changed in the result when some of its logs are changed."""
+    """Return the changes of the result when some of its logs change."""
     tree = submission(place)
     words = ["review", str(place / NAME), "--no-curves", "-q"]
     assert cli.run([*words, "--output", str(place / "one")]) in (Exit.CLEAN, Exit.FOUND)
@@ -29,7 +29,7 @@ def against(place: Path, change: Change, *numbers: int) -> dict[str, Any] | None
     return found[0] if found else None
 
 
-def test_an_edited_organization_is_no_exchange(tmp_path: Path) -> None:
+def test_an_edited_organization_is_not_an_exchanged_run(tmp_path: Path) -> None:
     found = against(tmp_path, lambda log: log.set("submission_org", "MiTAC"), 0, 1, 2)
     assert found is not None
     (one,) = found["edits"]
@@ -39,7 +39,7 @@ def test_an_edited_organization_is_no_exchange(tmp_path: Path) -> None:
     assert "submission_org Acme -&gt; MiTAC" in page
 
 
-def test_logs_that_exchange_their_numbers_are_no_new_runs(tmp_path: Path) -> None:
+def test_logs_that_swap_their_numbers_are_not_new_runs(tmp_path: Path) -> None:
     tree = submission(tmp_path)
     words = ["review", str(tmp_path / NAME), "--no-curves", "-q"]
     cli.run([*words, "--output", str(tmp_path / "one")])
@@ -55,7 +55,7 @@ def test_logs_that_exchange_their_numbers_are_no_new_runs(tmp_path: Path) -> Non
     ]
 
 
-def test_an_exchanged_run_is_named(tmp_path: Path) -> None:
+def test_an_exchanged_run_is_reported(tmp_path: Path) -> None:
     def other(log: LogBuilder) -> LogBuilder:
         return own(log.shift_all(3000), 77)
 
@@ -77,7 +77,7 @@ def test_an_exchanged_run_is_named(tmp_path: Path) -> None:
         (lambda log: log.drop("eval_accuracy", only=2), "eval_accuracy (9 -> 8 records)"),
     ],
 )
-def test_edited_records_are_named(tmp_path: Path, change: Change, edit: str) -> None:
+def test_edited_records_are_reported(tmp_path: Path, change: Change, edit: str) -> None:
     found = against(tmp_path, change, 1)
     assert found is not None
     (one,) = found["edits"]
@@ -85,7 +85,7 @@ def test_edited_records_are_named(tmp_path: Path, change: Change, edit: str) -> 
     assert one.endswith(" in result_1.txt")
 
 
-def test_a_setting_edited_in_the_same_runs_is_no_borrowing(tmp_path: Path) -> None:
+def test_a_setting_edited_in_the_same_runs_is_not_borrowing(tmp_path: Path) -> None:
     found = against(tmp_path, lambda log: log.set("opt_end_learning_rate", 1e-9), 0, 1, 2)
     assert found is not None
     assert found["settings"].keys() == {"opt_end_learning_rate"}

@@ -1,4 +1,4 @@
-"""Energy in a review: the official figure first, podium's own next to it, a blank with a reason."""
+"""Energy in a review: the official figure, podium's own figure, or a reason for a blank."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ WATTS = 4000.0
 
 
 def record(time: float, key: str, value: Any = None) -> str:
-    told = {"namespace": "", "time_ms": int(time), "event_type": "POINT_IN_TIME", "key": key}
-    return f":::MLLOG {json.dumps(told | {'value': value, 'metadata': {}})}\n"
+    reported = {"namespace": "", "time_ms": int(time), "event_type": "POINT_IN_TIME", "key": key}
+    return f":::MLLOG {json.dumps(reported | {'value': value, 'metadata': {}})}\n"
 
 
 def metered(tree: Submission, *, stopped: bool = True) -> None:
-    """Power logs of a node for each run; without a stop of their own they stop as they start."""
+    """Add power logs of one node to each run; without `stopped`, they stop when they start."""
     for number in range(3):
         folder = tree.root / tree.folder()
         log = (folder / f"result_{number}.txt").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def reviewed(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return dict(found)
 
 
-def test_the_official_energy_is_that_of_the_official_summary(
+def test_the_official_energy_agrees_with_the_score_of_the_verifier_profile(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = usual(tmp_path / NAME)
@@ -63,18 +63,18 @@ def test_the_official_energy_is_that_of_the_official_summary(
         scored.get("scaled_energy_joules") or scored["energy_joules"]
     )
     assert found["energy_gap"] == ""
-    # The two differ: the official summary weighs readings by the marks of the measurement
+    # The figures differ: the official summary weights readings by the marks of the measurement
     assert found["joules"] != found["official_joules"]
 
 
-def test_a_blank_has_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_energy_has_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metered(usual(tmp_path / NAME), stopped=False)
     found = reviewed(tmp_path, capsys)
     assert found["official_joules"] is None
     assert "stops when it starts" in found["energy_gap"]
 
 
-def test_what_measured_nothing_has_no_gap(
+def test_a_result_without_power_logs_has_no_energy_gap(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     usual(tmp_path / NAME)

@@ -1,4 +1,4 @@
-"""What is not an anomaly: kernels of fixed length, whole steps, several equal systems."""
+"""Cases that are not anomalies: kernels of fixed length, whole steps, several equal systems."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.compliance.tools.review.rounds import (
 )
 
 
-def test_short_intervals_of_one_length_are_those_of_kernels(tmp_path: Path) -> None:
+def test_short_intervals_of_equal_length_are_not_regular_times(tmp_path: Path) -> None:
     tree = submission(tmp_path)
     relearned(tree, 0, change=lambda log: learning(log, [2_491.0] * 9, values(1)))
     assert found(tmp_path, "review.regular-times") == []
 
 
-def test_a_result_on_the_minimum_is_no_near_miss(tmp_path: Path) -> None:
-    # The least mean of the reference at this batch size
+def test_a_result_on_the_minimum_is_not_a_near_miss(tmp_path: Path) -> None:
+    # The lowest mean of the reference at this batch size
     converging(314_400, 1152)(tmp_path / "near")
     (one,) = found(tmp_path / "near", "review.near-miss")
     minimum = float(one.message.partition("minimum of ")[2].partition(";")[0])
@@ -34,7 +34,7 @@ def test_a_result_on_the_minimum_is_no_near_miss(tmp_path: Path) -> None:
         assert "0.00%" not in each.message
 
 
-def test_a_configuration_of_n16_is_not_that_of_n1(tmp_path: Path) -> None:
+def test_a_configuration_of_n16_is_not_compared_with_n1(tmp_path: Path) -> None:
     tree = submission(tmp_path)
     for start, system in ((100, "ex_n1"), (200, "ex_n16")):
         relearned(tree.system(system), start, system)
@@ -44,7 +44,7 @@ def test_a_configuration_of_n16_is_not_that_of_n1(tmp_path: Path) -> None:
     assert f"/results/ex_n16/{tree.benchmark}" in one.path
 
 
-def test_a_cache_that_fills_is_no_cut_interval(tmp_path: Path) -> None:
+def test_a_cache_that_fills_is_not_a_cut_interval(tmp_path: Path) -> None:
     gaps = [60_000 * each for each in (19.2, 9.5, 5.0, 3.1)]
 
     def warming(log: LogBuilder) -> LogBuilder:
@@ -56,7 +56,7 @@ def test_a_cache_that_fills_is_no_cut_interval(tmp_path: Path) -> None:
     assert "fall from 19.2 to 3.1 min; affected: 3 of 3 runs" in one.message
 
 
-def test_runs_that_all_overlap_are_of_several_systems(tmp_path: Path) -> None:
+def test_runs_that_all_overlap_are_not_reported(tmp_path: Path) -> None:
     at_minutes(0, 10, 20)(tmp_path)
     assert found(tmp_path, "review.overlapping-runs") == []
 
@@ -74,7 +74,7 @@ def test_runs_that_all_overlap_are_of_several_systems(tmp_path: Path) -> None:
         ("operating_system", "Ubuntu 22.04.4", "Ubuntu 24.04.1", True),
     ],
 )
-def test_rounded_capacities_and_patch_levels_are_no_change(
+def test_rounded_capacities_and_patch_levels_are_not_changes(
     tmp_path: Path, field: str, one: str, other: str, differs: bool
 ) -> None:
     tree = submission(tmp_path).system(**{field: one})
@@ -83,7 +83,7 @@ def test_rounded_capacities_and_patch_levels_are_no_change(
     assert bool(found(tmp_path, "review.description-changes")) is differs
 
 
-def test_systems_of_another_size_are_no_peers(tmp_path: Path) -> None:
+def test_systems_of_another_size_are_not_peers(tmp_path: Path) -> None:
     peers(3.0)(tmp_path)
     assert len(found(tmp_path, "review.too-fast")) == 1
     last = submission(tmp_path, "Peer5", start=50)
@@ -104,5 +104,5 @@ def test_systems_of_another_size_are_no_peers(tmp_path: Path) -> None:
         ("sudo -E sync", False),
     ],
 )
-def test_passwords_of_commands_are_secrets(line: str, secret: bool) -> None:
+def test_passwords_in_commands_are_secrets(line: str, secret: bool) -> None:
     assert (kind_of_secret(line) is not None) is secret

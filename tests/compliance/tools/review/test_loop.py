@@ -1,4 +1,4 @@
-"""A review from the first objections to the next state of the round, by the command line alone."""
+"""A review from the first objections to the next state of the round, on the command line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.compliance.tools.review.rounds import NAME
 from tests.compliance.trees import Change, Submission, usual
 
 FREE = "max_steps"
-"""A setting that no rule of 405B is about."""
+"""A setting that no rule of 405B covers."""
 
 
 def review(capsys: pytest.CaptureFixture[str], *words: object, status: int) -> str:
-    """What one call of the command prints, once its exit status is as expected."""
+    """Return the output of a call, and assert its exit status."""
     assert cli.run(["review", *map(str, words), "--no-curves", "--quiet"]) == status
     return capsys.readouterr().out
 
@@ -43,7 +43,7 @@ def record(folder: Path, rule: str) -> Path:
 
 
 def say(path: Path, **fields: str) -> None:
-    """Edit a record as a reviewer does: in a text editor."""
+    """Edit a record as a reviewer does in a text editor."""
     text = path.read_text(encoding="utf-8")
     for name, value in fields.items():
         (old,) = [line for line in text.splitlines() if line.startswith(f"{name} = ")]
@@ -58,13 +58,13 @@ def of(log: LogBuilder, name: str) -> LogBuilder:
 def faultless(
     place: Path, name: str = "Acme", start: int = 0, change: Change = lambda log: log
 ) -> Submission:
-    """A submission that nothing can be objected to."""
+    """A submission without objections."""
     tree = Submission(place / NAME, usual(place / "made").which, name).system().code()
     return tree.result(start=start, change=lambda log: change(of(log, name)))
 
 
 def first_round(place: Path) -> tuple[Submission, Submission]:
-    """Acme has no code, and one run twice; a log of Bmce has no seed."""
+    """Acme has no code and a copied run; a log of Bmce has no seed."""
     acme, bmce = faultless(place), faultless(place, "Bmce", start=40)
     shutil.rmtree(acme.root / "benchmarks")
     folder = acme.root / acme.folder()
@@ -82,7 +82,7 @@ def reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return folder
 
 
-def test_three_objections_are_followed_to_the_next_tree(
+def test_three_objections_are_compared_with_the_next_tree(
     reviewed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = {each["rule"]: each for each in found(reviewed)["objections"]}
@@ -90,20 +90,20 @@ def test_three_objections_are_followed_to_the_next_tree(
     assert asked["code.none"]["submitter"] == "Acme"
     assert all(each["state"] == "open" for each in asked.values())
     seeds = {rule for rule, each in asked.items() if each["submitter"] == "Bmce"}
-    # That each log lacks its seed follows from it
+    # This objection includes the missing seed of each log
     assert seeds == {"seeds.none"}
 
     say(record(reviewed, "code.none"), state="waived", by="Ann", date="2026-11-20", comment="ok")
     say(record(reviewed, "result.copied-run"), state="answered", by="Bob", comment="looks")
 
-    # The next state: Bmce has repeated its run, and changed a learning rate that nobody spoke of
+    # The next state: Bmce has repeated its run and changed a setting without an objection
     acme, _ = first_round(tmp_path / "second")
     faultless(
         tmp_path / "second", "Bmce", 40, change=lambda log: log.add(FREE, 7, before="run_start")
     )
     acme.write("systems/notes.txt", "new\n")
     after = tmp_path / "review-2"
-    told = review(
+    reported = review(
         capsys,
         tmp_path / "second" / NAME,
         *("--against", reviewed, "--output", after),
@@ -121,15 +121,15 @@ def test_three_objections_are_followed_to_the_next_tree(
     assert against["counts"]["fixed"] == len(seeds)
     (changed,) = against["results"]
     assert changed["path"] == "Bmce/results/ex_n8/llama31_405b"
-    assert changed["asked"] is True  # its log was objected to
+    assert changed["asked"] is True  # an objection was about its log
     assert changed["settings"] == {FREE: [None, 7]}
     assert "do not allow borrowed settings" in changed["allowed"]
     assert against["files"]["added"] == ["Acme/systems/notes.txt"]
     assert "Acme/systems/notes.txt" in against["unasked"]
-    assert "Acme/systems/notes.txt" in told
+    assert "Acme/systems/notes.txt" in reported
 
 
-def test_nothing_changed_leaves_every_objection_standing(
+def test_an_unchanged_round_leaves_every_objection_standing(
     reviewed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     after = tmp_path / "again"
@@ -141,7 +141,7 @@ def test_nothing_changed_leaves_every_objection_standing(
     assert against["results"] == against["unasked"] == []
 
 
-def test_what_was_fixed_and_comes_back_is_open_again(
+def test_a_fixed_objection_that_reappears_is_reopened(
     reviewed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     say(record(reviewed, "code.none"), state="fixed")
@@ -152,7 +152,7 @@ def test_what_was_fixed_and_comes_back_is_open_again(
     assert (again["state"], again["change"]["kind"]) == ("open", "reopened")
 
 
-def test_settings_of_another_submitter_are_told_as_borrowed(
+def test_settings_of_another_submitter_are_reported_as_borrowed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, after = tmp_path / "review", tmp_path / "review-2"
@@ -171,7 +171,7 @@ def test_settings_of_another_submitter_are_told_as_borrowed(
     assert "borrowed as a group" in changed["allowed"]
 
 
-def test_an_objection_of_a_reviewers_own_is_kept(
+def test_an_objection_added_by_a_reviewer_is_kept(
     reviewed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (reviewed / "objections" / "mine.toml").write_text(
@@ -194,20 +194,20 @@ def test_an_objection_of_a_reviewers_own_is_kept(
         ("id = \n", "Invalid value"),
     ],
 )
-def test_a_slip_in_a_record_is_told_and_nothing_is_lost(
+def test_an_invalid_record_is_reported_and_not_changed(
     reviewed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
 ) -> None:
     path = reviewed / "objections" / "mine.toml"
     path.write_text(text)
     words = ["review", str(tmp_path / "first" / NAME), "--against", str(reviewed)]
     assert cli.run(words) == Exit.USAGE
-    told = capsys.readouterr().err
-    assert complaint in told
-    assert "mine.toml" in told
+    reported = capsys.readouterr().err
+    assert complaint in reported
+    assert "mine.toml" in reported
     assert path.read_text() == text
 
 
-def test_every_record_is_toml_that_is_read_back(reviewed: Path) -> None:
+def test_every_record_is_valid_toml(reviewed: Path) -> None:
     paths = sorted((reviewed / "objections").glob("*.toml"))
     assert len(paths) == len(found(reviewed)["objections"])
     for path in paths:
@@ -226,7 +226,7 @@ def test_a_letter_has_the_evidence_and_the_rule(reviewed: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["review.json", "files.json"])
-def test_a_folder_that_is_no_review_is_refused(
+def test_a_folder_that_is_not_a_review_is_refused(
     reviewed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     (reviewed / name).write_text('{"schema": 1')
@@ -236,7 +236,7 @@ def test_a_folder_that_is_no_review_is_refused(
 
 
 @pytest.mark.parametrize("name", ["../../escaped", "/tmp/escaped", ".hidden", "a/b", ""])
-def test_an_objection_cannot_name_a_file_elsewhere(
+def test_an_objection_id_that_is_not_a_file_name_is_refused(
     reviewed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     made = found(reviewed)

@@ -1,4 +1,4 @@
-"""Gaps in the numbers of runs and of their jobs: in logs, in names of files, in names of logs."""
+"""Gaps in the numbers of runs and jobs: in logs, in file names and in log names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RULE = "review.missing-numbers"
         ('{"SLURM_JOBID": "4711"}', 4711),
         (r'{"value": "{\"job_id\": \"4711\"}"}', 4711),
         ("Job ID: 4711", 4711),
-        # One number for a whole array of runs, a time in digits, a rank
+        # An array of runs has one number; the others are a time in digits and a rank
         ("SLURM_ARRAY_JOB_ID=4711", None),
         ("slurm-240510190402846980797", None),
         ("job_id=7", None),
@@ -38,11 +38,11 @@ RULE = "review.missing-numbers"
         ("", None),
     ],
 )
-def test_a_log_names_its_job(text: str, number: int | None) -> None:
+def test_a_job_number_is_read_from_a_log(text: str, number: int | None) -> None:
     assert job_of(f"first\n{text}\n".encode()) == (None if number is None else (number, 2))
 
 
-def test_a_job_is_looked_for_where_logs_begin() -> None:
+def test_only_the_beginning_of_a_log_is_searched_for_a_job() -> None:
     assert job_of(b"x" * HEAD + b"\nSLURM_JOB_ID=4711\n") is None
     assert job_of(b"SLURM_JOB_ID=" * 200_000) is None
 
@@ -51,7 +51,7 @@ def messages(place: Path) -> list[str]:
     return [each.message for each in found(place, RULE)]
 
 
-def test_the_gap_is_shown_with_its_log_and_line(tmp_path: Path) -> None:
+def test_a_gap_is_reported_with_its_log_and_line(tmp_path: Path) -> None:
     of_jobs(5119, 5120, 5122)(tmp_path)
     (one,) = found(tmp_path, RULE)
     assert one.path.endswith("result_2.txt")
@@ -64,7 +64,9 @@ def test_the_gap_is_shown_with_its_log_and_line(tmp_path: Path) -> None:
     [(5119, 5122, 5125), (5119, 5120, 5120), (5119, 5190, 5244), (5119, 5120, 5120 + 10_000)],
     ids=["even", "too few", "a busy cluster", "another day"],
 )
-def test_numbers_that_tell_nothing_are_left_alone(tmp_path: Path, numbers: tuple[int, ...]) -> None:
+def test_numbers_without_a_clear_gap_are_not_reported(
+    tmp_path: Path, numbers: tuple[int, ...]
+) -> None:
     of_jobs(*numbers)(tmp_path)
     assert messages(tmp_path) == []
 
@@ -76,7 +78,7 @@ def beside(place: Path, *names: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["slurm-{}.out", "train.o{}", "job_{}/out.txt"])
-def test_jobs_in_names_of_files_and_folders_are_found(tmp_path: Path, name: str) -> None:
+def test_job_numbers_in_file_and_folder_names_are_found(tmp_path: Path, name: str) -> None:
     beside(tmp_path, *(name.format(number) for number in (123456, 123457, 123459)))
     (message,) = messages(tmp_path)
     assert "the jobs in names are numbered 123456, 123457, 123459; 123458 is" in message
@@ -91,13 +93,13 @@ def renamed(place: Path, *names: str) -> Submission:
     return tree
 
 
-def test_numbers_at_the_end_of_long_names_begin_at_one(tmp_path: Path) -> None:
+def test_numbers_at_the_end_of_long_names_start_at_one(tmp_path: Path) -> None:
     renamed(tmp_path, *(f"result_5119-2405_0{number}.txt" for number in (6, 7, 8)))
     (message,) = messages(tmp_path)
     assert "the logs are numbered 6, 7, 8; 1, 2, 3, 4, 5 are missing" in message
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_long_names_without_a_gap_are_left_alone(tmp_path: Path, first: int) -> None:
+def test_long_names_without_a_gap_are_not_reported(tmp_path: Path, first: int) -> None:
     renamed(tmp_path, *(f"result_5119-2405_{first + number}.txt" for number in range(3)))
     assert messages(tmp_path) == []

@@ -1,4 +1,4 @@
-"""The pages of a review: links lead somewhere, nothing is asked for, no log is obeyed."""
+"""The pages of a review: links are valid, no network is used, and text from logs is inert."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRAWN = all(importlib.util.find_spec(name) for name in ("altair", "vl_convert"))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A review of three submissions, one of whose names and values are hostile."""
+    """A review of three submissions, one of which has hostile names and values."""
     place = tmp_path_factory.mktemp("pages")
     acme = submission(place)
     acme.log(1, lambda log: own(log, 0).set("seed", 77))
@@ -37,20 +37,20 @@ def pages(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.html"))
 
 
-def test_a_dagger_has_its_footnote(folder: Path) -> None:
+def test_a_page_with_a_dagger_has_its_footnote(folder: Path) -> None:
     marked = [page for page in pages(folder) if "†" in Reader(page).text.partition("podium 0")[0]]
     assert {"index.html", "benchmark-llama31_405b.html"} <= {page.name for page in marked}
     for page in marked:
         assert "† Derived by podium" in Reader(page).text, page.name
 
 
-def test_there_is_a_page_for_everything(folder: Path) -> None:
+def test_there_is_a_page_for_every_benchmark_and_submitter(folder: Path) -> None:
     names = {page.name for page in pages(folder)}
     assert {"index.html", "rules.html", "benchmark-llama31_405b.html"} <= names
     assert sum(name.startswith("submitter-") for name in names) == 3
 
 
-def test_every_link_leads_to_something_in_the_folder(folder: Path) -> None:
+def test_every_link_has_a_target_in_the_folder(folder: Path) -> None:
     assert dead_links(folder) == []
 
 
@@ -68,7 +68,7 @@ def test_pages_have_landmarks_headers_and_unique_names(folder: Path) -> None:
         assert all(alternatives)
 
 
-def test_pages_ask_nobody_for_anything(folder: Path) -> None:
+def test_pages_make_no_network_requests(folder: Path) -> None:
     pictures = (folder / "charts").glob("benchmark-*.js")
     for path in (*pages(folder), folder / "style.css", folder / "review.js", *pictures):
         text = path.read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def test_pages_ask_nobody_for_anything(folder: Path) -> None:
         assert f'content="{POLICY}"' in page.read_text(encoding="utf-8")
 
 
-def test_what_logs_and_descriptions_say_is_inert(folder: Path) -> None:
+def test_text_from_logs_and_descriptions_is_inert(folder: Path) -> None:
     for page in pages(folder):
         read = Reader(page)
         assert read.tags.count("script") == 1
@@ -92,7 +92,7 @@ def test_what_logs_and_descriptions_say_is_inert(folder: Path) -> None:
         assert not re.search(r"^(?! {4}).*<script", text, re.MULTILINE), path.name
 
 
-def test_the_folder_says_that_it_is_confidential(folder: Path) -> None:
+def test_every_page_is_marked_as_confidential(folder: Path) -> None:
     for path in (*pages(folder), folder / "README.md", folder / "review.json"):
         assert "confidential" in path.read_text(encoding="utf-8")
 
@@ -124,7 +124,7 @@ def seen(browser: str, page: Path, profile: Path, act: str = "", *more: str) -> 
 
 
 @pytest.mark.parametrize("name", ["index", "benchmark-llama31_405b", "submitter-Acme", "rules"])
-def test_pages_show_without_complaint_under_their_policy(
+def test_pages_load_without_errors_under_their_policy(
     browser: str, folder: Path, tmp_path: Path, name: str
 ) -> None:
     shown, complaints = seen(browser, folder / f"{name}.html", tmp_path)
@@ -163,11 +163,11 @@ def test_rows_are_filtered_by_words(browser: str, folder: Path, tmp_path: Path) 
 
 
 FRAMES = "--run-all-compositor-stages-before-draw"
-"""Has a browser without a screen lay out frames, which tell a page what is in view."""
+"""Makes a headless browser lay out frames, so that a page knows which parts are in view."""
 
 
 @pytest.mark.skipif(not DRAWN, reason="the libraries that draw curves are not here")
-def test_curves_in_view_tell_their_figures_and_are_chosen_by_run(
+def test_curves_in_view_show_values_and_can_be_selected_by_run(
     browser: str, folder: Path, tmp_path: Path
 ) -> None:
     act = """
@@ -185,20 +185,20 @@ def test_curves_in_view_tell_their_figures_and_are_chosen_by_run(
       const tip = document.querySelector(".tip");
       const canvas = figure.querySelector("canvas");
       const box = canvas.getBoundingClientRect();
-      const told = new Set();
+      const reported = new Set();
       for (let y = 20; y < 150; y += 5) for (let x = 50; x < 240; x += 5) {
         const at = { clientX: box.x + x, clientY: box.y + y, bubbles: true };
         canvas.dispatchEvent(new PointerEvent("pointermove", at));
-        if (!tip.hidden) told.add(tip.textContent);
+        if (!tip.hidden) reported.add(tip.textContent);
       }
-      document.title = JSON.stringify([...told]);
+      document.title = JSON.stringify([...reported]);
     })();
     """
     page = folder / "benchmark-llama31_405b.html"
     shown, complaints = seen(browser, page, tmp_path, act, FRAMES)
     assert complaints == ""
-    told = re.findall(r"<title>(.*?)</title>", shown)[0]
-    points = re.findall(r"run: (result_\d)\.txtsamples: [\d,]+quality: \d\.\d+", told)
+    reported = re.findall(r"<title>(.*?)</title>", shown)[0]
+    points = re.findall(r"run: (result_\d)\.txtsamples: [\d,]+quality: \d\.\d+", reported)
     assert {*points} == {"result_1"}
     assert shown.count('aria-pressed="true"') == 1
     label = 'aria-label="Quality over training of llama31_405b'

@@ -1,4 +1,4 @@
-"""The queue of a review: one row for each cause, the gravest kinds first."""
+"""The queue of a review: one row for each cause, with the most serious kinds first."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def review(*objections: Objection) -> Review:
     )
 
 
-def test_gravity_is_the_kind_and_not_the_number_of_places() -> None:
+def test_rows_are_ordered_by_kind_and_not_by_the_number_of_places() -> None:
     many = [f"Acme/systems/{number}.json" for number in range(200)]
     made = review(
         objection("repo.local-path", *many, severity="error"),
@@ -76,7 +76,7 @@ def test_gravity_is_the_kind_and_not_the_number_of_places() -> None:
     assert [each.kind for each in queue(made)] == ["copies", "convergence", "settings", "hygiene"]
 
 
-def test_errors_about_the_same_log_have_one_row() -> None:
+def test_errors_in_the_same_log_share_a_row() -> None:
     log = f"{PLACE}/result_0.txt"
     made = review(
         *(objection(rule, log, severity="error") for rule in ("common.run_stop", "result.x")),
@@ -104,7 +104,7 @@ def test_a_cell_has_its_worst_finding() -> None:
     assert (whole.worst, whole.asked) == ("warning", 1)
 
 
-def test_a_copy_shows_both_curves_and_convergence_its_distance() -> None:
+def test_copies_show_both_curves_and_convergence_shows_its_distance() -> None:
     paths = [f"{PLACE}/result_{number}.txt" for number in range(2)]
     evidence = [Evidence(path=paths[0], message=f"has the losses of {paths[1]}")]
     copied, converged = queue(
@@ -120,5 +120,5 @@ def test_a_copy_shows_both_curves_and_convergence_its_distance() -> None:
 
 
 @pytest.mark.parametrize(("taken", "tie"), [(4.0, True), (4.0 + 1e-9, True), (4.01, False)])
-def test_what_equals_the_minimum_is_a_tie(taken: float, tie: bool) -> None:
+def test_a_result_equal_to_the_minimum_is_a_tie(taken: float, tie: bool) -> None:
     assert is_tie(taken, 4.0) is tie

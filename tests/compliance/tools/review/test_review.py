@@ -1,4 +1,4 @@
-"""What `podium review` says of a round as a whole: its data, its bad input, its earlier rounds."""
+"""`podium review` of a whole round: its data, invalid input and earlier rounds."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from tests.compliance.tools.review.rounds import (
 
 
 def review(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
-    """The review as data, as the command prints it."""
+    """Return the review in the JSON output."""
     assert cli.run(["review", *map(str, words), "--format", "json"]) in (Exit.CLEAN, Exit.FOUND)
     made: dict[str, Any] = json.loads(capsys.readouterr().out)
     return made
 
 
 def before(place: Path) -> Path:
-    """The round before, which lies in a folder of its own."""
+    """Write an earlier round into a separate folder."""
     earlier = place / "training_results_v5.0"
     submission(place / "then")
     shutil.move(place / "then" / NAME, earlier)
@@ -47,7 +47,7 @@ def before(place: Path) -> Path:
 # --- earlier rounds -------------------------------------------------------------------------------
 
 
-def test_a_stretch_of_an_earlier_round_is_found_with_its_round(tmp_path: Path) -> None:
+def test_a_stretch_copied_from_an_earlier_round_is_found(tmp_path: Path) -> None:
     earlier = before(tmp_path)
     log = submission(tmp_path / "old").which
     losses(own(log, 0), STRETCH).write(earlier / "Acme/results/ex_n8/llama31_405b/result_0.txt")
@@ -59,14 +59,14 @@ def test_a_stretch_of_an_earlier_round_is_found_with_its_round(tmp_path: Path) -
     assert str(tmp_path) not in one.message
 
 
-def test_nothing_is_copied_from_an_earlier_round_of_other_runs(tmp_path: Path) -> None:
+def test_new_runs_are_not_copies_of_an_earlier_round(tmp_path: Path) -> None:
     earlier = before(tmp_path)
     submission(tmp_path, "Bmce", start=40)
     assert found(tmp_path, "review.copied-stretch", earlier) == []
     assert found(tmp_path, "review.seeds-reused", earlier) == []
 
 
-def test_seeds_of_an_earlier_round_are_found(tmp_path: Path) -> None:
+def test_seeds_of_an_earlier_round_are_reported(tmp_path: Path) -> None:
     earlier = before(tmp_path)
     tree = submission(tmp_path, "Bmce", start=40)
     for number in range(3):
@@ -76,7 +76,7 @@ def test_seeds_of_an_earlier_round_are_found(tmp_path: Path) -> None:
     assert one.message.endswith("training 5.0, Acme/results/ex_n8/llama31_405b")
 
 
-def test_settings_tell_who_has_them_alone_and_who_had_them_first(
+def test_settings_show_whether_they_are_unique_and_who_had_them_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     earlier = before(tmp_path)
@@ -99,7 +99,9 @@ def test_settings_tell_who_has_them_alone_and_who_had_them_first(
 # --- data -----------------------------------------------------------------------------------------
 
 
-def test_the_review_fits_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_review_is_valid_by_its_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     tree = submission(tmp_path)
     tree.log(1, lambda log: own(log, 0).set("seed", 77))
     assert cli.run(["rules", "schema", "review"]) == Exit.CLEAN
@@ -111,7 +113,7 @@ def test_the_review_fits_its_schema(tmp_path: Path, capsys: pytest.CaptureFixtur
         jsonschema.validate(made | {"objections": [{"id": 1}]}, schema)
 
 
-def test_curves_are_thinned_and_end_where_the_run_does(
+def test_a_curve_has_every_evaluation_and_ends_with_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submission(tmp_path)
@@ -124,30 +126,30 @@ def test_curves_are_thinned_and_end_where_the_run_does(
     assert 0 < minutes[0] < minutes[-1] <= result["runs"][0]["minutes"]
 
 
-def test_a_trace_of_any_length_is_bounded() -> None:
+def test_the_trace_of_a_long_run_is_bounded() -> None:
     records = [
         Record("eval_accuracy", float(number), number / 7, {"samples_count": number})
         for number in range(3 * MOST_POINTS + 1)
     ]
-    told = trace_of(Run(records))
-    assert told.quality.total == len(records)
-    assert len(told.quality.points) <= MOST_POINTS + 1
-    assert told.quality.points[-1][3] == (len(records) - 1) / 7
-    assert len(told.stretches) <= 3 * 128
+    reported = trace_of(Run(records))
+    assert reported.quality.total == len(records)
+    assert len(reported.quality.points) <= MOST_POINTS + 1
+    assert reported.quality.points[-1][3] == (len(records) - 1) / 7
+    assert len(reported.stretches) <= 3 * 128
     assert trace_of(Run([])).quality.points == ()
 
 
 @pytest.mark.parametrize("value", [None, "x", [1], {"value": "y"}, math.nan, True])
-def test_a_trace_leaves_out_what_is_no_number(value: Any) -> None:
+def test_a_trace_leaves_out_values_that_are_not_numbers(value: Any) -> None:
     records = [
         Record("eval_accuracy", 1.0, value, "no object"),
         Record("train_loss", 2.0, value, {}),
     ]
-    told = trace_of(Run(records))
-    assert told.quality.points == told.loss.points == ()
+    reported = trace_of(Run(records))
+    assert reported.quality.points == reported.loss.points == ()
 
 
-def test_the_same_round_gives_the_same_review_in_any_number_of_processes(
+def test_the_review_does_not_depend_on_the_number_of_processes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for index, name in enumerate(("Acme", "Bmce")):
@@ -159,7 +161,7 @@ def test_the_same_round_gives_the_same_review_in_any_number_of_processes(
 # --- bad input ------------------------------------------------------------------------------------
 
 
-def test_a_half_written_round_is_reviewed_as_far_as_it_goes(
+def test_an_incomplete_round_is_reviewed_as_far_as_possible(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submission(tmp_path)
@@ -174,9 +176,7 @@ def test_a_half_written_round_is_reviewed_as_far_as_it_goes(
     assert {"log.no-records"} <= {each["rule"] for each in made["objections"]}
 
 
-def test_what_cannot_be_read_or_written_is_refused_before_the_round_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_folders_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = submission(tmp_path)
     full = tmp_path / "full"
     full.mkdir()
@@ -192,9 +192,7 @@ def test_what_cannot_be_read_or_written_is_refused_before_the_round_is_read(
     assert [path.name for path in full.iterdir()] == ["a"]
 
 
-def test_nothing_is_written_into_the_tree(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tree_is_not_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = submission(tmp_path)
     held = sorted(path for path in tree.root.rglob("*"))
     words = ["review", str(tmp_path / NAME), "--output", str(tmp_path / "out"), "--no-curves"]
@@ -207,13 +205,13 @@ def test_nothing_is_written_into_the_tree(
 # --- statistics -----------------------------------------------------------------------------------
 
 
-def test_distances_are_not_moved_by_the_odd_value() -> None:
+def test_robust_distances_are_not_changed_by_an_outlier() -> None:
     values = [10.0, 10.1, 9.9, 10.05, 9.95, 30.0]
     z = robust_z(values, 0.1)
     assert z[-1] > 50
     assert max(abs(each) for each in z[:-1]) < 2
     assert robust_z([], 0.1) == []
     assert robust_z([5.0], 0.1) == [0.0]
-    # Equal values are given a scatter, so that the next one is not infinitely far
+    # Equal values get a minimum scatter, so that the next value has a finite distance
     assert robust_z([5.0, 5.0, 5.0, 5.2], 0.1)[-1] == pytest.approx(0.2 / 0.1)
     assert robust_z([0.0, 0.0], 0.0) == [0.0, 0.0]

@@ -8,7 +8,7 @@ from tests.compliance.command_line import podium
 from tests.compliance.trees import good
 
 
-def test_columns_stand_below_their_heads(tmp_path: Path) -> None:
+def test_columns_are_aligned_with_their_headers(tmp_path: Path) -> None:
     place = tmp_path / "training_results_v5.1"
     good(place, "training", "5.1", "llama31_405b")
     lines = podium("review", place, "--no-curves").stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Factors on scores: what scaling.json may give, and which factor a round's scores use."""
+"""Scaling factors: the values that scaling.json may have, and the factor that a score uses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPENFOLD = "hpc_results_v3.0/HPE+LBNL", "results/perlmutter_224x4/strong/openfol
 
 
 def copied(corpus: Path, to: Path, submission: str, result: str) -> Path:
-    """A submission with one of its results alone; returns its folder."""
+    """Copy a submission with only one of its results; return its folder."""
     root = to / submission
     system = result.split("/")[1]
     own_copy(corpus / submission / result, root / result)
@@ -40,7 +40,7 @@ def scaled(folder: Path, factor: float) -> None:
 
 
 def judged(root: Path, rule: str) -> tuple[list[FindingEntry], list[FindingEntry]]:
-    """The findings of a rule by the check and by the score of a submission."""
+    """Return the findings of a rule by check and by score."""
     ours = (
         [f for f in report if f.id == rule]
         for report in (check(root).findings, score(root).findings)
@@ -49,16 +49,16 @@ def judged(root: Path, rule: str) -> tuple[list[FindingEntry], list[FindingEntry
 
 
 def alike(root: Path, rule: str) -> list[tuple[str, str]]:
-    """Severity and message of a rule's findings, which check and score must report alike."""
+    """Return the severities and messages of a rule, which must be equal in check and score."""
     by_check, by_score = judged(root, rule)
-    # Scores say nothing of the official verifier's verdict on files and results
+    # Scores do not have the verdict of the official checker on files and results
     assert [one.model_copy(update={"official": False}) for one in by_check] == by_score
     return [(one.severity.value, one.message) for one in by_check]
 
 
 @pytest.fixture
 def submission(tmp_path: Path) -> Submission:
-    """A result to which the reference points imply no factor."""
+    """A result for which the reference points give no factor."""
     return usual(tmp_path / "training_results_v5.1")
 
 
@@ -68,14 +68,14 @@ def submission(tmp_path: Path) -> Submission:
         (1.0, ""),
         (0.9996, ""),
         (1.0004, ""),
-        # The committee may set another factor than the formula's: a warning shows both
+        # The committee may set a factor other than that of the formula: a warning shows both
         (0.5, "warning"),
         (0.9994, "warning"),
         (1.0006, "warning"),
         (1.5, "warning"),
     ],
 )
-def test_check_and_score_judge_a_factor_alike(
+def test_check_and_score_judge_a_factor_equally(
     submission: Submission, factor: float, severity: str
 ) -> None:
     scaled(submission.root / submission.folder(), factor)
@@ -102,7 +102,7 @@ def test_check_and_score_judge_a_factor_alike(
         (1.04, "warning"),
     ],
 )
-def test_a_factor_is_held_against_the_reference_points(
+def test_a_factor_is_compared_with_the_reference_points(
     corpus: Path, tmp_path: Path, factor: float, severity: str
 ) -> None:
     root = copied(corpus, tmp_path, *AMD)
@@ -117,13 +117,13 @@ def test_a_factor_is_held_against_the_reference_points(
     ("factor", "failed", "unsupported"),
     [
         (None, "error", []),
-        # The mean of the reference over that of the result, 109000 samples
+        # The mean of the reference divided by the mean of the result, 109000 samples
         (1.1004, "warning", []),
         (1.0, "error", ["warning"]),
         (1.2, "warning", ["warning"]),
     ],
 )
-def test_the_committee_may_bring_a_result_that_fails_to_the_reference(
+def test_the_committee_may_accept_a_failed_result_with_a_factor(
     corpus: Path, tmp_path: Path, factor: float | None, failed: str, unsupported: list[str]
 ) -> None:
     root = copied(corpus, tmp_path, *OPENFOLD)
@@ -147,11 +147,11 @@ def test_the_factors_of_published_files_are_supported(corpus: Path) -> None:
         for one in score(file.parent).findings:
             if one.id == RULE:
                 found[file.parent.relative_to(corpus).as_posix()] = one.severity.value
-    # Published with a factor that the points of today no longer give
+    # The current reference points no longer give this published factor
     assert found == {"training_results_v3.0/IEI/results/nf5468m6_hugectr/dlrm_dcnv2": "warning"}
 
 
-# --- which factor a score uses ---
+# --- the factor of a score ---
 
 
 def entry_of(path: Path, **options: str) -> ScoreEntry:
@@ -159,7 +159,7 @@ def entry_of(path: Path, **options: str) -> ScoreEntry:
     return entry
 
 
-def test_published_rounds_are_scaled_by_scaling_json_alone(corpus: Path) -> None:
+def test_published_rounds_are_scaled_only_by_scaling_json(corpus: Path) -> None:
     path = corpus / "training_results_v3.1/Fujitsu" / FUJITSU
     usual_one, computed = entry_of(path), entry_of(path, factors="computed")
     assert (usual_one.factors, usual_one.factor, usual_one.factor_source) == (
@@ -172,13 +172,13 @@ def test_published_rounds_are_scaled_by_scaling_json_alone(corpus: Path) -> None
     assert computed.factor == pytest.approx(37 / 36)
     for one in (usual_one, computed):
         assert (one.published_factor, one.computed_factor) == (1, pytest.approx(37 / 36))
-    # The official summary scales by what it computes, whatever is published
+    # The official summary uses the factor that it computes, not the published factor
     assert entry_of(path, profile="verifier").factor == pytest.approx(37 / 36)
     (result,) = [r for r in check(path.parents[2]).results if r.path.endswith(FUJITSU)]
     assert result.score == usual_one.score
 
 
-def test_the_newest_round_is_scaled_by_what_the_points_imply(corpus: Path, tmp_path: Path) -> None:
+def test_the_newest_round_is_scaled_by_the_reference_points(corpus: Path, tmp_path: Path) -> None:
     root = copied(corpus, tmp_path, *AMD)
     (root / AMD[1] / "scaling.json").unlink()
     ours = entry_of(root, round="6.1")
@@ -188,7 +188,7 @@ def test_the_newest_round_is_scaled_by_what_the_points_imply(corpus: Path, tmp_p
     assert entry_of(root, round="6.0").factor == 1
 
 
-def test_the_table_shows_both_and_says_which_it_uses(corpus: Path) -> None:
+def test_the_table_shows_both_factors_and_names_the_applied_factor(corpus: Path) -> None:
     path = corpus / "training_results_v3.1/Fujitsu" / FUJITSU
     shown = podium("score", path).output
     assert "factor  computed    score" in shown
@@ -215,20 +215,20 @@ def test_only_the_newest_round_may_be_unpublished(usage: str) -> None:
     ]
 
 
-# --- the choice by itself ---
+# --- the choice of a factor ---
 
 
 @pytest.mark.parametrize(
     ("verdict", "normalised", "supported"),
     [
         ("pass", True, (1.05,)),
-        # Before 2.1 a score is not scaled, unless the committee decides so
+        # Before 2.1, a score is scaled only if the committee decides so
         ("pass", False, (1.0, 1.05)),
         ("fail", True, (1.05,)),
         ("fail", False, (1.05,)),
     ],
 )
-def test_what_scaling_json_may_give(
+def test_the_supported_factors_depend_on_verdict_and_round(
     verdict: str, normalised: bool, supported: tuple[float, ...]
 ) -> None:
     factor = 1.05 if verdict == "pass" else 1.0
@@ -241,7 +241,7 @@ def test_what_scaling_json_may_give(
     assert choose_factor(1.0, slower, normalised=normalised).supported == (1.0,)
 
 
-def test_what_is_compared_with_nothing_is_scaled_by_nothing() -> None:
+def test_a_result_without_a_comparison_supports_only_a_factor_of_1() -> None:
     for convergence in (None, Convergence("missing"), Convergence("not_applicable")):
         assert choose_factor(0.9, convergence).unsupported
         assert not choose_factor(1.0, convergence).unsupported

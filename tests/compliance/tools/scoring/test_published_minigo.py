@@ -1,7 +1,7 @@
-"""Scores of MiniGo as they were published: what ends a run, and which runs converge.
+"""Published scores of MiniGo: the end of a run, and the runs that converge.
 
-The logs of these results are not in the corpus: they are made here, with times of which the
-published figures are the means.
+The corpus does not have the logs of these results. The tests make logs whose times average to
+the published figures.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ def seconds_between(log: LogBuilder) -> float:
 
 
 def timed(log: LogBuilder, minutes: float) -> LogBuilder:
-    """The log of a run whose run_stop comes so many minutes after run_start."""
+    """Return the log with run_stop `minutes` minutes after run_start."""
     return log.shift("run_stop", minutes - seconds_between(log) / 60)
 
 
 def with_result(log: LogBuilder, rate: float, minutes: float) -> LogBuilder:
-    """The log with an eval_result that says after how many minutes the last model was made."""
-    told = {"epoch_num": 1, "timestamp": minutes * 60}
-    return log.add("eval_result", rate, told, before="run_stop")
+    """Add an eval_result that places the last model `minutes` minutes after run_start."""
+    reported = {"epoch_num": 1, "timestamp": minutes * 60}
+    return log.add("eval_result", rate, reported, before="run_stop")
 
 
 def aborted(log: LogBuilder) -> LogBuilder:
-    """The log of a run that was given up below the target."""
+    """Return the log of a run that was aborted below the target."""
     return log.set("eval_accuracy", 0.41).meta("run_stop", status="aborted")
 
 
 def result(folder: Path, round_name: str, minutes: list[float], failed: float) -> ScoreEntry:
-    """The score of nine runs that converge and one given up after `failed` minutes."""
+    """The score of nine runs that converge and one run that is aborted after `failed` minutes."""
     place = folder / f"training_results_v{round_name}"
     made = Submission(place, build("training", round_name, "closed", "minigo")).system()
     for number, time in enumerate(minutes):
-        # Its clock was read a little before run_stop was logged
+        # The timestamp was taken shortly before run_stop was logged
         made.log(number, lambda log, t=time: with_result(timed(log, t), 0.52, t - 0.009))  # type: ignore[misc]
     made.log(9, lambda log: with_result(aborted(timed(log, failed)), 0.41, failed - 0.009))
     (entry,) = score(made.root).results
@@ -55,11 +55,11 @@ def result(folder: Path, round_name: str, minutes: list[float], failed: float) -
     ("round_name", "published", "if_it_counted"),
     [("1.0", 15.5314, 15.1977), ("2.1", 516.052, 499.755)],
 )
-def test_a_run_given_up_below_the_target_is_the_slowest(
+def test_a_run_aborted_below_the_target_is_the_slowest(
     tmp_path: Path, round_name: str, published: float, if_it_counted: float
 ) -> None:
-    # Published is the mean of the runs 1 to 8; if it counted as converged, the one given up would
-    # take the place of run 8
+    # The published score is the mean of runs 1 to 8. If the aborted run counted as converged, it
+    # would take the place of run 8.
     apart = 8 * (published - if_it_counted)
     steps = [-0.9, -0.5, -0.4, -0.3, -0.1, 0.1, 0.3, 0.4, 0.5]
     converged = [published + step * apart for step in steps]
@@ -75,7 +75,7 @@ def test_a_run_given_up_below_the_target_is_the_slowest(
 
 
 @pytest.mark.parametrize("round_name", ["0.7", "1.0", "1.1", "2.0", "2.1"])
-def test_after_0_6_run_stop_is_the_end(tmp_path: Path, round_name: str) -> None:
+def test_after_0_6_a_run_ends_at_run_stop(tmp_path: Path, round_name: str) -> None:
     entry = result(tmp_path, round_name, [20.0 + step for step in range(9)], 1)
     assert [run.minutes for run in entry.run_list[:9]] == pytest.approx(
         [20.0 + step for step in range(9)], abs=1e-4
@@ -83,10 +83,10 @@ def test_after_0_6_run_stop_is_the_end(tmp_path: Path, round_name: str) -> None:
     assert entry.score == pytest.approx(24.5, abs=1e-4)
 
 
-def test_a_run_of_corpus_whose_models_were_judged_after_its_end(corpus: Path) -> None:
+def test_published_runs_with_models_evaluated_after_run_stop_are_scored(corpus: Path) -> None:
     folder = corpus / "training_results_v2.0/GIGABYTE/results/G492-ID0_tensorflow/minigo"
     (entry,) = score(folder).results
-    # The generation that eval_result names, which only the evaluations give as a place
+    # The generation that eval_result names; only the evaluations give it as a position
     assert [run.to_converge for run in entry.run_list] == [37, 43, 47, 42, 44, 40, 40, 44, 43, 39]
     assert entry.score == pytest.approx(304.44407708333335, rel=1e-12)
 
@@ -95,19 +95,19 @@ def test_a_run_of_corpus_whose_models_were_judged_after_its_end(corpus: Path) ->
 
 
 def of_0_6(log: LogBuilder, minutes: float, *, stopped: bool) -> LogBuilder:
-    """A run of 0.6 whose winning model came after so many minutes."""
+    """Return a run of 0.6 whose winning model came after `minutes` minutes."""
 
     def won(record: Record) -> Record:
-        told = {"iteration": 7, "timestamp": minutes * 60}
-        return msgspec.structs.replace(record, value=0.51, metadata=told)
+        reported = {"iteration": 7, "timestamp": minutes * 60}
+        return msgspec.structs.replace(record, value=0.51, metadata=reported)
 
     log = log.change("eval_result", won)
-    # Long after the model that won, as in the public logs of one submitter; the other's have none
+    # In public logs, run_stop comes long after the winning model or is missing
     return timed(log, 32.8) if stopped else log.drop("run_stop")
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_in_0_6_a_result_ends_with_the_models_that_won(tmp_path: Path, stopped: bool) -> None:
+def test_in_0_6_a_run_ends_with_its_winning_model(tmp_path: Path, stopped: bool) -> None:
     log = build("training", "0.6", "closed", "minigo")
     made = Submission(tmp_path / "training_results_v0.6", log)
     for number in range(10):

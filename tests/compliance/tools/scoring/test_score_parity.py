@@ -1,8 +1,8 @@
-"""Scores of every published result of the corpus beside the incumbent's summary of it.
+"""Scores of every published result of the corpus, compared with the official summarizer.
 
-golden/summaries.json holds the incumbent's figures: of a first call on a fresh copy of each
-submission, and of a second, which finds the scaling.json that the first one wrote.
-golden/rcp_checks.json holds exit code and last line of its convergence check of each folder.
+golden/summaries.json has the figures of the official summarizer: from a first call on a fresh
+copy of each submission, and from a second call, which reads the scaling.json of the first call.
+golden/rcp_checks.json has the exit code and last line of the official RCP check of each folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RCP_CHECKS = json.loads((GOLDEN / "rcp_checks.json").read_text(encoding="utf-8")
 ROUNDS = sorted({path.partition("/")[0] for path in SUMMARIES["strong"]})
 
 LATE_START = "training_results_v5.0/tinycorp/results/tinybox_green/bert"
-"""One initialisation took longer than allowed: the incumbent drops that run as the slowest."""
+"""One initialization took too long: the official summarizer drops that run as the slowest."""
 
 
 @cache
@@ -53,34 +53,34 @@ def same(first: float | None, second: float | None) -> bool:
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_scores_are_those_of_the_incumbents_summary(corpus: Path, name: str) -> None:
+def test_scores_agree_with_the_official_summary(corpus: Path, name: str) -> None:
     ours = scored(corpus / name, "verifier")
     for path, (fresh, again) in figures(name):
         entry = ours[path]
         if entry.factor_source == "scaling.json":
-            # The incumbent reads the committee's factor once, and then writes its own over it.
+            # The official summarizer reads the committee's factor once, and then overwrites it.
             assert same(fresh, entry.score), path
             continue
-        # A fresh tree it summarizes without the factor that the points imply.
+        # On a fresh tree, the official summarizer does not use the factor of the points.
         assert same(fresh, entry.minutes), path
         assert same(again, entry.score), path
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_minutes_are_the_same_by_the_policy(corpus: Path, name: str) -> None:
+def test_minutes_are_equal_in_both_profiles(corpus: Path, name: str) -> None:
     theirs, ours = scored(corpus / name, "verifier"), scored(corpus / name, "policy")
     for path, (fresh, _) in figures(name):
         if fresh is not None and path != LATE_START:
             assert same(theirs[path].minutes, ours[path].minutes), path
 
 
-def test_a_late_start_is_no_failed_run_by_the_policy(corpus: Path) -> None:
+def test_a_late_start_is_not_a_failed_run_in_the_policy_profile(corpus: Path) -> None:
     root = corpus / "training_results_v5.0"
     assert scored(root, "verifier")[LATE_START].minutes == pytest.approx(213.60428958333333)
     assert scored(root, "policy")[LATE_START].minutes == pytest.approx(209.94644375)
 
 
-def test_throughput_is_that_of_the_incumbents_summary(corpus: Path) -> None:
+def test_throughput_agrees_with_the_official_summary(corpus: Path) -> None:
     for path, wanted in SUMMARIES["throughput"].items():
         entry = scored(corpus / path.partition("/")[0], "policy")[path]
         assert entry.models == wanted["number_of_models"]
@@ -90,7 +90,7 @@ def test_throughput_is_that_of_the_incumbents_summary(corpus: Path) -> None:
 
 
 def test_every_result_of_the_corpus_is_scored(corpus: Path) -> None:
-    """Rounds that the incumbent has no rules for, and logs that it cannot read, too."""
+    """This includes rounds and logs that the official summarizer does not support."""
     for root in sorted(corpus.glob("*_results_v*")):
         folders = {log.parent for log in root.rglob("result_*.txt") if log.is_file()}
         found = scored(root, "policy")
@@ -101,7 +101,7 @@ def test_every_result_of_the_corpus_is_scored(corpus: Path) -> None:
             assert entry.minutes or entry.time_to_train_all, path
 
 
-def test_a_round_without_system_descriptions(corpus: Path) -> None:
+def test_a_round_without_system_descriptions_is_scored(corpus: Path) -> None:
     entry = scored(corpus / "training_results_v0.6", "policy")[
         "training_results_v0.6/Alibaba/results/sinian/resnet"
     ]
@@ -112,7 +112,7 @@ def test_a_round_without_system_descriptions(corpus: Path) -> None:
     assert {entry.submitter for entry in first.values()} == {"intel"}
 
 
-def test_convergence_checks_end_as_the_incumbents(corpus: Path) -> None:
+def test_convergence_checks_agree_with_the_official_checker(corpus: Path) -> None:
     for path, (status, last) in RCP_CHECKS.items():
         usage, _, round_name = path.partition("/")[0].partition("_results_v")
         text, passed = check_folder(corpus / path, usage, round_name, "pruned_rcps", None)
@@ -120,8 +120,8 @@ def test_convergence_checks_end_as_the_incumbents(corpus: Path) -> None:
         assert not last or text.splitlines()[-1] == last, path
 
 
-def test_the_incumbents_summary_itself(corpus: Path, tmp_path: Path) -> None:
-    """One submission beside the incumbent as it runs: the same columns, rows and figures."""
+def test_the_official_summarizer_writes_the_same_tables(corpus: Path, tmp_path: Path) -> None:
+    """The official summarizer runs on one submission: columns, rows and figures must be equal."""
     root = tmp_path / "submission"
     own_copy(corpus / "training_results_v5.0" / "AMD", root)
     summarize(str(root), "training", "5.0.0", tmp_path / "ours.csv", None)
@@ -151,7 +151,7 @@ def alike(first: str, second: str) -> bool:
         return False
 
 
-def test_nothing_is_written_into_the_tree(corpus: Path, tmp_path: Path) -> None:
+def test_scoring_does_not_change_the_tree(corpus: Path, tmp_path: Path) -> None:
     root = tmp_path / "Fujitsu"
     own_copy(corpus / "training_results_v3.1" / "Fujitsu", root)
     before = state(root)

@@ -1,4 +1,4 @@
-"""Logs in a folder below that of a result: they are of no result."""
+"""Logs in a folder below a result do not belong to a result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.compliance.trees import Submission, as_run, throughput
 
 @pytest.fixture
 def submission(tmp_path: Path) -> Submission:
-    """A result of ResNet with the logs of a BERT result in a folder below it, as 1.0 has one."""
+    """A ResNet result of 1.0 with the logs of a BERT result in a folder below it."""
     place = tmp_path / "training_results_v1.0"
     made = Submission(place, build("training", "1.0", "closed", "resnet")).system().result()
     bert = build("training", "1.0", "closed", "bert")
@@ -26,7 +26,7 @@ def rows(path: Path) -> list[tuple[str, str, int]]:
     return [(one.path, one.benchmark, one.runs) for one in score(path).results]
 
 
-def test_logs_below_a_result_are_none(submission: Submission) -> None:
+def test_logs_below_a_result_are_not_scored(submission: Submission) -> None:
     place, name = submission.folder(), submission.root.name
     assert rows(submission.root) == [(place, "resnet", 5)]
     assert rows(submission.place) == [(f"{name}/{place}", "resnet", 5)]
@@ -34,13 +34,13 @@ def test_logs_below_a_result_are_none(submission: Submission) -> None:
     assert rows(submission.root / place) == [(".", "resnet", 5)]
 
 
-def test_also_where_the_result_has_no_logs_of_its_own(submission: Submission) -> None:
+def test_logs_below_a_result_without_logs_are_not_scored(submission: Submission) -> None:
     for log in (submission.root / submission.folder()).glob("result_*.txt"):
         log.unlink()
     assert rows(submission.root) == []
 
 
-def test_the_folder_itself_may_be_scored(submission: Submission) -> None:
+def test_the_nested_folder_alone_can_be_scored(submission: Submission) -> None:
     (entry,) = score(submission.root / submission.folder() / "bert").results
     assert (entry.benchmark, entry.system, entry.runs) == ("bert", "ex_n8", 10)
 
@@ -54,7 +54,7 @@ def test_folders_of_loose_logs_are_results_at_any_depth(tmp_path: Path) -> None:
     assert [one.path for one in found] == ["logs/a", "logs/a/b", "logs/a/b/c/d/e"]
 
 
-def test_pruned_instances_are_still_of_their_result(tmp_path: Path) -> None:
+def test_pruned_instances_are_not_a_separate_result(tmp_path: Path) -> None:
     made = throughput(tmp_path / "hpc_results_v3.0")
     weak = made.folder("wide", "weak")
     pruned = made.root / weak / "pruned_results"

@@ -1,4 +1,4 @@
-"""Stores that several modules of tests ask, each made once."""
+"""Stores that several test modules use, each built once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FEW = (
     "hpc_results_v2.0/Dell",
     "training_results_v5.0/AMD",
 )
-"""Published submissions of every dialect, quickly read."""
+"""Published submissions of every log dialect that are quick to read."""
 
 
 @pytest.fixture(scope="session")
 def few(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four published rounds with a submission or two each."""
+    """Four published rounds with one or two submissions each."""
     place = tmp_path_factory.mktemp("few")
     for name in FEW:
         (place / name).parent.mkdir(exist_ok=True)
@@ -31,7 +31,7 @@ def few(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def published(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of these rounds."""
+    """A store of the rounds in `few`."""
     store = tmp_path_factory.mktemp("published") / "store"
     built(store, *sorted(few.iterdir()))
     return store
@@ -39,7 +39,7 @@ def published(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def two_submissions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of two made submissions, beside their round; the second's description has a fault."""
+    """A store of a round with two generated submissions; the second has an invalid description."""
     place = tmp_path_factory.mktemp("round")
     submission(place)
     submission(place, "Bmce", start=40).system(number_of_nodes="many")
@@ -49,7 +49,7 @@ def two_submissions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def everything(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of all published rounds: ten seconds' work, for long tests."""
+    """A store of all published rounds; building it takes ten seconds."""
     store = tmp_path_factory.mktemp("everything") / "store"
     built(store, *sorted(corpus.glob("*_results_v*")), jobs=2)
     return store

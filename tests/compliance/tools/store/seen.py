@@ -1,4 +1,4 @@
-"""What readers of a store see of its files."""
+"""The files of a store that readers see."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podium.compliance.tools.store.index import NAME as INDEX
 
 
 def seen(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The index, and the tables of the rounds that it names; empty where it names none."""
+    """Return the index and the tables of the rounds that it names; empty if it names none."""
     folders = [each["folder"] for each in json.loads(files.get(INDEX, b"{}")).get("rounds", ())]
     named = tuple(f"{folder}/" for folder in folders)
     if not named:

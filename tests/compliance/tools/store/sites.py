@@ -1,4 +1,4 @@
-"""Sites for tests, and stores changed behind podium's back."""
+"""Sites for tests, and stores with edited tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Change = Callable[[str, Row], Row]
 
 
 def made(store: Path, output: Path, *words: object) -> Path:
-    """The site of a store; without charts, which take seconds."""
+    """Build the site of a store without charts, which take seconds."""
     given = ("results", "site", store, "--output", output, "--quiet", "--no-charts")
     done = podium(*given, *words)
     assert (done.exit_code, done.output) == (0, "")
@@ -25,7 +25,7 @@ def made(store: Path, output: Path, *words: object) -> Path:
 
 
 def rewritten(store: Path, to: Path, change: Change) -> Path:
-    """A copy of a store with each row of each table changed."""
+    """Copy a store and change each row of each table."""
     shutil.copytree(store, to)
     for path in to.rglob("*.parquet"):
         held = pq.read_table(path)

@@ -1,4 +1,4 @@
-"""Stores for tests: of made rounds and of published ones, and how a table of one is read."""
+"""Stores for tests, built from generated or published rounds, and access to their tables."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from podium.compliance.tools.store.index import read_index
 def built(
     store: Path, *rounds: Path, jobs: int = 1, force: bool = False, progress: Progress | None = None
 ) -> Built:
-    """Bring rounds into a store."""
+    """Add rounds to a store."""
     return build(rounds, store, Options(jobs=jobs), force=force, progress=progress)
 
 
 def table(store: Path, name: str) -> list[dict[str, Any]]:
-    """The rows of a table, of all rounds in the store, as the Parquet files have them."""
+    """Return the rows of a table, for all rounds in the store, from the Parquet files."""
     folders = [store / entry.folder for entry in read_index(store).rounds]
     rows: list[dict[str, Any]] = []
     for folder in folders:
@@ -31,13 +31,13 @@ def table(store: Path, name: str) -> list[dict[str, Any]]:
 
 
 def schema(store: Path, name: str) -> pa.Schema:
-    """The columns of a table."""
+    """Return the columns of a table."""
     folder = store / read_index(store).rounds[0].folder
     return pq.read_schema(folder / f"{name}.parquet")
 
 
 def content(store: Path) -> dict[str, bytes]:
-    """Every file of a store."""
+    """Return the content of every file of a store."""
     return {
         path.relative_to(store).as_posix(): path.read_bytes()
         for path in store.rglob("*")
@@ -46,6 +46,6 @@ def content(store: Path) -> dict[str, bytes]:
 
 
 def lines_of(root: Path, row: dict[str, Any]) -> str:
-    """The line of a file that a row names; `root` holds the rounds' folders."""
+    """Return the line of a file that a row names; `root` has the folders of the rounds."""
     text: Sequence[str] = (root / row["file"]).read_text(errors="replace").splitlines()
     return text[row["line"] - 1]

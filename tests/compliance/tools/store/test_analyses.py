@@ -1,4 +1,4 @@
-"""Analyses on made results, whose answers are known."""
+"""Analyses of generated results with known answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ TRIALS = 1000
 
 @pytest.mark.parametrize("spread", [0.03, 0.1])
 @pytest.mark.parametrize(("runs", "dropped"), [(10, 1), (5, 1), (3, 0)])
-def test_nine_in_ten_intervals_hold_the_true_ratio(runs: int, dropped: int, spread: float) -> None:
+def test_nine_in_ten_intervals_contain_the_true_ratio(
+    runs: int, dropped: int, spread: float
+) -> None:
     rng = np.random.default_rng(7)
     base = np.exp(rng.normal(0, spread, (TRIALS, runs, 1)))
     other = 1.7 * np.exp(rng.normal(0, spread, (TRIALS, runs, 1)))
@@ -34,7 +36,7 @@ def test_nine_in_ten_intervals_hold_the_true_ratio(runs: int, dropped: int, spre
     assert 0.87 <= covered <= 0.93
 
 
-def test_an_interval_holds_its_own_value() -> None:
+def test_an_interval_contains_its_own_value() -> None:
     minutes = [9.0, 9.5, 10.0, 10.5, 12.0]
     base, one = result(*minutes), result(*(each / 1.8 for each in minutes), chips=16)
     row = scaling([base, one]).rows[1]
@@ -46,7 +48,7 @@ def test_an_interval_holds_its_own_value() -> None:
 # --- scaling ---
 
 
-def test_the_factors_are_what_they_say_and_multiply_to_the_whole() -> None:
+def test_the_scaling_factors_multiply_to_the_efficiency() -> None:
     base = result(runs=tuple(run(100, to_converge=10, evaluation_minutes=20) for _ in range(3)))
     half = result(
         runs=tuple(run(60, to_converge=12, evaluation_minutes=15) for _ in range(3)),
@@ -83,18 +85,18 @@ def test_the_same_batch_is_strong_scaling() -> None:
         {"scaling": "weak"},
     ],
 )
-def test_what_is_no_family_is_left_out(said: dict[str, object]) -> None:
+def test_results_outside_a_family_are_left_out(said: dict[str, object]) -> None:
     assert scaling([result(10, 10, 10), result(5, 5, 5, **{"chips": 16} | said)]).rows == []
 
 
-def test_factors_that_logs_do_not_tell_are_not_made_up() -> None:
+def test_factors_that_logs_do_not_give_are_missing() -> None:
     lacking = result(runs=(run(5, to_converge=None), run(5), run(5)), chips=16)
     row = scaling([result(10, 10, 10), lacking]).rows[1]
     assert row["efficiency"] == pytest.approx(1)
     assert [row[name] for name in FACTORS[1:]] == [None, None, None]
 
 
-def test_models_are_laid_side_by_side() -> None:
+def test_families_are_summarized_by_model() -> None:
     def family(submitter: str, half: float, **said: object) -> list[ResultRow]:
         names = {"submitter": submitter} | said
         return [result(10, 10, 10, **names), result(half, half, half, chips=32, **names)]
@@ -110,7 +112,7 @@ def test_models_are_laid_side_by_side() -> None:
 # --- variance ---
 
 
-def test_the_pooled_spread_and_its_interval() -> None:
+def test_nine_in_ten_pooled_intervals_contain_the_true_spread() -> None:
     rng = np.random.default_rng(3)
     held = 0
     for _ in range(300):
@@ -121,14 +123,14 @@ def test_the_pooled_spread_and_its_interval() -> None:
     assert 0.86 <= held / 300 <= 0.94
 
 
-def test_fewer_runs_suffice_for_less_spread() -> None:
+def test_a_wider_margin_needs_fewer_runs() -> None:
     rng = np.random.default_rng(5)
     times = [list(1 + rng.normal(0, 0.10, 40)) for _ in range(5)]
     wide, near = runs_for(times, 1, 0.10), runs_for(times, 1, 0.05)
     # (1.645 x 0.10 / 0.05)^2 = 10.8 runs for a plain mean
     assert near is not None
     assert 10 <= near <= 14
-    # The middle two of four spread by .55 of one, 1.645 x 0.055 < 0.10; that of three by .67
+    # The mean of the middle two of four has 0.55 of the spread, 1.645 x 0.055 < 0.10; of three 0.67
     assert wide == 4
     assert runs_for(times, 1, 0.001) is None
 
@@ -144,7 +146,7 @@ def test_results_are_pooled_by_benchmark_round_and_division() -> None:
     assert rows[0]["deviation"] == pytest.approx(0.1)
 
 
-def test_runs_that_failed_do_not_count() -> None:
+def test_failed_runs_are_not_counted() -> None:
     failed = result(runs=(run(9), run(10), run(11), run(500, role="failed")))
     assert variance([failed]).rows[0]["runs"] == 3
 
@@ -152,22 +154,22 @@ def test_runs_that_failed_do_not_count() -> None:
 # --- rounds ---
 
 
-def test_open_results_are_never_the_fastest() -> None:
+def test_open_and_unscored_results_are_not_the_fastest() -> None:
     rows = rounds([result(10), result(1, division="open"), result(2, score=None)]).rows
     assert [row["score"] for row in rows] == [10]
 
 
-def test_rounds_are_compared_within_their_span_alone() -> None:
+def test_rounds_are_compared_only_within_their_compatible_span() -> None:
     def of(name: str, minutes: float, first: str, last: str) -> object:
         return result(minutes, round=name, comparable_from=first, comparable_to=last)
 
     given = [of("5.1", 10, "5.1", "6.0"), of("6.0", 4, "5.1", "6.0"), of("6.1", 1, "6.1", "6.1")]
     rows = rounds(given).rows  # type: ignore[arg-type]
-    told = {(row["round"], row["over_last"], row["over_first"]) for row in rows}
-    assert told == {("5.1", None, None), ("6.0", 2.5, 2.5), ("6.1", None, None)}
+    reported = {(row["round"], row["over_last"], row["over_first"]) for row in rows}
+    assert reported == {("5.1", None, None), ("6.0", 2.5, 2.5), ("6.1", None, None)}
 
 
-def test_categories_and_chips_are_kept_apart_unless_asked() -> None:
+def test_categories_and_chips_are_separate_unless_requested_otherwise() -> None:
     given = [result(10), result(5, category="Preview"), result(4, chip="Acme X2")]
     assert len(rounds(given).rows) == 3
     assert [row["score"] for row in rounds(given, overall=True).rows] == [4]
@@ -176,7 +178,7 @@ def test_categories_and_chips_are_kept_apart_unless_asked() -> None:
 # --- breakdown and power ---
 
 
-def test_the_parts_make_up_the_time_and_the_saving() -> None:
+def test_the_parts_add_up_to_the_time_and_the_saving() -> None:
     slow = result(
         runs=(run(100, staging_minutes=10, evaluation_minutes=20, to_converge=35),),
         suite="hpc",
@@ -199,7 +201,7 @@ def test_the_parts_make_up_the_time_and_the_saving() -> None:
     assert len(breakdown([result(10)], suite=None).rows) == 1
 
 
-def test_energy_is_of_what_was_measured() -> None:
+def test_energy_covers_only_measured_results() -> None:
     rows = power([result(10), result(10, joules=3.6e6)]).rows
     assert [(row["kwh"], row["watts"], row["watts_per_chip"]) for row in rows] == [
         (1.0, 6000.0, 750.0)
@@ -209,7 +211,7 @@ def test_energy_is_of_what_was_measured() -> None:
 # --- compare ---
 
 
-def test_two_results_side_by_side() -> None:
+def test_two_results_are_compared() -> None:
     second = result(5, result="x/b", chips=16)
     made = compare([result(10), second], "sys/llama31_8b", "x/b")
     points = {row["point"]: row for row in made.rows}
@@ -230,6 +232,6 @@ def test_two_results_side_by_side() -> None:
         ({"scaling": "weak"}, "one is a time to train, the other a throughput"),
     ],
 )
-def test_why_results_may_not_be_compared(said: dict[str, str], why: str) -> None:
+def test_results_that_cannot_be_compared_have_a_reason(said: dict[str, str], why: str) -> None:
     made = compare([result(10), result(5, result="x/b", **said)], "sys/llama31_8b", "x/b")
     assert made.notes == [f"Not comparable: {why}."]

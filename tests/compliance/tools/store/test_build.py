@@ -1,4 +1,4 @@
-"""Stores are built whole, in order, once for each state of a round; what fails leaves the old."""
+"""Store builds are complete, ordered and incremental; a failed build keeps the old store."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def store(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-# --- what is in it ---
+# --- content ---
 
 
 @pytest.mark.corpus
@@ -55,7 +55,7 @@ def test_a_table_has_the_columns_of_its_schema(table_: Any, published: Path) -> 
 
 
 @pytest.mark.corpus
-def test_every_record_stands_on_its_line_in_every_dialect(published: Path, few: Path) -> None:
+def test_every_record_is_on_its_line_in_every_dialect(published: Path, few: Path) -> None:
     records = table(published, "records")
     texts: dict[str, list[str]] = {}
     wrong = []
@@ -71,25 +71,27 @@ def test_every_record_stands_on_its_line_in_every_dialect(published: Path, few: 
 
 
 @pytest.mark.corpus
-def test_results_and_runs_are_those_of_the_score(published: Path, few: Path) -> None:
+def test_results_and_runs_agree_with_the_score(published: Path, few: Path) -> None:
     for name in ("training_results_v0.6", "hpc_results_v2.0"):
-        told = score(few / name).results
+        reported = score(few / name).results
         rows = [row for row in table(published, "results") if row["result"].startswith(name)]
         fields = ("submitter", "system", "benchmark", "division", "scaling", "minutes", "factor")
         fields += ("score", "runs", "converged", "batch_size", "to_converge", "models_per_minute")
         ours = {tuple(row[field] for field in ("result", *fields)) for row in rows}
         assert ours == {
-            (f"{name}/{one.path}", *(getattr(one, field) for field in fields)) for one in told
+            (f"{name}/{one.path}", *(getattr(one, field) for field in fields)) for one in reported
         }
         runs = [row for row in table(published, "runs") if row["result"].startswith(name)]
         minutes = {(row["file"], row["minutes"], row["role"]) for row in runs}
         assert minutes == {
-            (f"{name}/{run.path}", run.minutes, run.role) for one in told for run in one.run_list
+            (f"{name}/{run.path}", run.minutes, run.role)
+            for one in reported
+            for run in one.run_list
         }
 
 
 @pytest.mark.corpus
-def test_findings_and_systems_are_those_of_the_check(published: Path, few: Path) -> None:
+def test_findings_and_systems_agree_with_the_check(published: Path, few: Path) -> None:
     name = "hpc_results_v2.0"
     outcome = check_paths([few / name], Options())
     rows = [row for row in table(published, "findings") if row["file"].startswith(f"{name}/")]
@@ -104,7 +106,7 @@ def test_findings_and_systems_are_those_of_the_check(published: Path, few: Path)
 
 
 @pytest.mark.corpus
-def test_evaluations_are_counted_and_placed(published: Path) -> None:
+def test_evaluations_are_numbered_and_have_the_result_of_their_run(published: Path) -> None:
     runs = {row["file"]: row for row in table(published, "runs")}
     counts: dict[str, int] = {}
     for row in table(published, "evaluations"):
@@ -116,7 +118,7 @@ def test_evaluations_are_counted_and_placed(published: Path) -> None:
 
 
 @pytest.mark.corpus
-def test_reference_points_stand_on_their_lines(published: Path) -> None:
+def test_reference_points_are_on_their_lines(published: Path) -> None:
     root = ROOT
     rows = table(published, "rcps")
     for row in rows:
@@ -126,7 +128,7 @@ def test_reference_points_stand_on_their_lines(published: Path) -> None:
     assert names == {point.id for point in points_of("training", "5.0", "bert")}
 
 
-def test_odd_values_are_kept(made: Path, tmp_path: Path) -> None:
+def test_unusual_values_are_kept(made: Path, tmp_path: Path) -> None:
     path = made / "Acme/results/ex_n8/llama31_405b/result_0.txt"
     odd = [("[1,null,NaN]", "list"), ('"\\ud800"', "text"), ("1" + "0" * 400, "number")]
     odd += [("NaN", "number"), ("null", "null"), ("true", "truth"), ('"8"', "text")]
@@ -145,10 +147,10 @@ def test_odd_values_are_kept(made: Path, tmp_path: Path) -> None:
     assert {row["event"] for row in rows} == {None}
 
 
-# --- what is read again ---
+# --- updates ---
 
 
-def test_the_same_bytes_by_one_process_and_by_several(made: Path, tmp_path: Path) -> None:
+def test_one_process_and_several_processes_give_the_same_bytes(made: Path, tmp_path: Path) -> None:
     submission(tmp_path, "Bcme", 40)
     pad = ("x" * 1000 + "\n") * 2000
     for path in made.rglob("result_*.txt"):
@@ -158,14 +160,16 @@ def test_the_same_bytes_by_one_process_and_by_several(made: Path, tmp_path: Path
     assert content(tmp_path / "store1") == content(tmp_path / "store2")
 
 
-def test_an_unchanged_round_is_not_read(store: Path, made: Path) -> None:
+def test_an_unchanged_round_is_not_read_again(store: Path, made: Path) -> None:
     before = content(store)
     assert built(store, made).read == []
     assert content(store) == before
     assert built(store, made, force=True).read == [NAME]
 
 
-def test_the_content_decides_not_the_time(store: Path, made: Path, tmp_path: Path) -> None:
+def test_the_content_decides_and_not_the_modification_time(
+    store: Path, made: Path, tmp_path: Path
+) -> None:
     copy = tmp_path / "elsewhere" / NAME
     shutil.copytree(made, copy)
     assert built(store, copy).read == []
@@ -174,7 +178,7 @@ def test_the_content_decides_not_the_time(store: Path, made: Path, tmp_path: Pat
     assert built(store, copy).read == [NAME]
 
 
-def test_another_round_asked_for_is_read_by_its_rules(store: Path, made: Path) -> None:
+def test_a_requested_round_is_read_by_its_rules(store: Path, made: Path) -> None:
     assert build([made], store, Options(round="6.0")).read == [NAME]
     assert {row["round"] for row in table(store, "runs")} == {"6.0"}
     assert build([made], store, Options(round="6.0")).read == []
@@ -184,18 +188,18 @@ def test_another_round_asked_for_is_read_by_its_rules(store: Path, made: Path) -
     assert {row["round"] for row in table(store, "findings")} == {"6.1"}
 
 
-def test_a_file_that_another_of_its_size_replaces_is_seen(store: Path, made: Path) -> None:
+def test_a_changed_file_of_equal_size_and_time_is_detected(store: Path, made: Path) -> None:
     path = made / "Acme/results/ex_n8/llama31_405b/result_0.txt"
-    told = path.stat()
+    reported = path.stat()
     path.write_text(path.read_text().replace("405b", "405c"))
-    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+    os.utime(path, ns=(reported.st_atime_ns, reported.st_mtime_ns))
     assert built(store, made).read == [NAME]
 
 
-def test_another_file_with_the_same_size_times_and_inode_is_seen(
+def test_a_changed_file_of_equal_size_times_and_inode_is_detected(
     store: Path, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two images may be mounted at one place: only the content is certain."""
+    """Two images may be mounted at one path, so only the content is reliable."""
     monkeypatch.setattr(contents, "state_of", lambda status: (status.st_size, 1, 1, 1))
     assert built(store, made, force=True).read == [NAME]
     path = made / "Acme/results/ex_n8/llama31_405b/result_0.txt"
@@ -221,7 +225,7 @@ def _ask_more_above(made: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [_add_folder, _turn_link, _ask_more_above])
-def test_whatever_a_verdict_depends_on_is_seen(
+def test_a_change_of_any_input_of_a_verdict_is_detected(
     change: Callable[[Path], None], made: Path, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
@@ -233,7 +237,7 @@ def test_whatever_a_verdict_depends_on_is_seen(
     assert built(store, made).read == [NAME]
 
 
-def test_a_round_replaces_that_of_its_name_and_leaves_others(store: Path, made: Path) -> None:
+def test_a_round_replaces_only_the_round_of_its_name(store: Path, made: Path) -> None:
     other = made.with_name("training_results_v5.0")
     shutil.copytree(made, other)
     built(store, other)
@@ -243,14 +247,14 @@ def test_a_round_replaces_that_of_its_name_and_leaves_others(store: Path, made: 
     assert len([path for path in store.iterdir() if path.is_dir()]) == 2
 
 
-# --- what goes wrong ---
+# --- errors ---
 
 
 class _Power(Exception):
     pass
 
 
-def test_an_interrupted_build_leaves_the_old_store(store: Path, made: Path) -> None:
+def test_an_interrupted_build_keeps_the_old_store(store: Path, made: Path) -> None:
     before = content(store)
     (made / "Acme/results/ex_n8/llama31_405b/result_0.txt").write_text("")
 
@@ -263,7 +267,7 @@ def test_an_interrupted_build_leaves_the_old_store(store: Path, made: Path) -> N
     assert content(store) == before
 
 
-def test_a_log_that_changes_while_it_is_read_is_told_of(store: Path, made: Path) -> None:
+def test_a_log_that_changes_while_it_is_read_is_reported(store: Path, made: Path) -> None:
     before = content(store)
     path = made / "Acme/results/ex_n8/llama31_405b/result_0.txt"
 
@@ -275,8 +279,8 @@ def test_a_log_that_changes_while_it_is_read_is_told_of(store: Path, made: Path)
     assert content(store) == before
 
 
-def test_what_a_killed_build_has_left_is_removed(store: Path, made: Path) -> None:
-    """It may end with a half-made folder, or with a whole one that the index does not name."""
+def test_leftovers_of_a_killed_build_are_removed(store: Path, made: Path) -> None:
+    """A killed build leaves a partial folder, or a complete folder that the index does not name."""
     before = content(store)
     write_index(store, [])
     (folder,) = (path for path in store.iterdir() if path.is_dir())
@@ -314,7 +318,7 @@ def test_a_full_disk_leaves_no_new_store(
         ('{"schema": "podium.results/2", "rounds": [{"name": 1}]}', "cannot be read"),
     ],
 )
-def test_a_store_of_another_version_is_left_alone(
+def test_a_store_with_an_unsupported_index_is_not_changed(
     text: str, says: str, store: Path, made: Path
 ) -> None:
     (store / "store.json").write_text(text)
@@ -326,7 +330,7 @@ def test_a_store_of_another_version_is_left_alone(
     assert content(store) == before
 
 
-def test_an_index_names_no_folder_outside_of_its_store(store: Path, made: Path) -> None:
+def test_an_index_cannot_name_a_folder_outside_its_store(store: Path, made: Path) -> None:
     index = json.loads((store / "store.json").read_text())
     index["rounds"][0]["folder"] = "../made"
     (store / "store.json").write_text(json.dumps(index))
@@ -335,7 +339,7 @@ def test_an_index_names_no_folder_outside_of_its_store(store: Path, made: Path) 
 
 
 @pytest.mark.parametrize("folder", ["\0", "\ud800", "a/b", "..", "", "\x1b[31m"])
-def test_a_folder_that_no_store_has_is_one_line(folder: str, store: Path) -> None:
+def test_an_invalid_folder_in_an_index_is_reported_in_one_line(folder: str, store: Path) -> None:
     index = json.loads((store / "store.json").read_text())
     index["rounds"][0]["folder"] = folder
     (store / "store.json").write_text(json.dumps(index))
@@ -347,8 +351,10 @@ def test_a_folder_that_no_store_has_is_one_line(folder: str, store: Path) -> Non
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_disk_that_is_full_leaves_no_store(there: bool, made: Path, tmp_path: Path) -> None:
-    """Where not a byte can be written to a file."""
+def test_a_build_that_cannot_write_a_byte_leaves_no_store(
+    there: bool, made: Path, tmp_path: Path
+) -> None:
+    """A file size limit of 0 simulates a full disk."""
     store = tmp_path / "new/store"
     if there:
         store.mkdir(parents=True)
@@ -367,7 +373,7 @@ def test_a_disk_that_is_full_leaves_no_store(there: bool, made: Path, tmp_path: 
     assert [*tmp_path.glob("new/store/*")] == []
 
 
-def test_a_round_that_cannot_be_read_leaves_no_store(
+def test_a_failed_first_build_leaves_no_store(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -379,7 +385,7 @@ def test_a_round_that_cannot_be_read_leaves_no_store(
     assert not (tmp_path / "new").exists()
 
 
-def test_a_store_that_was_there_stays_when_a_build_fails(
+def test_a_failed_build_keeps_the_old_store(
     store: Path, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -392,19 +398,19 @@ def test_a_store_that_was_there_stays_when_a_build_fails(
     assert content(store) == before
 
 
-def test_a_pipe_in_a_store_is_not_waited_for(store: Path, made: Path) -> None:
+def test_a_pipe_in_a_store_is_replaced_without_waiting(store: Path, made: Path) -> None:
     (runs,) = store.glob("*/runs.parquet")
     runs.unlink()
     os.mkfifo(runs)
     assert built(store, made).read == [NAME]
 
 
-def test_a_store_names_no_folder_of_the_machine(store: Path, tmp_path: Path) -> None:
+def test_a_store_has_no_local_paths(store: Path, tmp_path: Path) -> None:
     here = str(tmp_path).encode()
     assert [name for name, data in content(store).items() if here in data] == []
 
 
-def test_rounds_of_one_name_are_refused(made: Path, tmp_path: Path) -> None:
+def test_rounds_with_the_same_name_are_refused(made: Path, tmp_path: Path) -> None:
     other = tmp_path / "elsewhere" / NAME
     shutil.copytree(made, other)
     with pytest.raises(UsageFault, match="have the same name"):
@@ -412,13 +418,13 @@ def test_rounds_of_one_name_are_refused(made: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["store", "."])
-def test_a_store_in_a_round_or_in_a_full_folder_is_refused(place: str, made: Path) -> None:
+def test_a_store_in_a_round_or_in_a_folder_with_files_is_refused(place: str, made: Path) -> None:
     done = podium("results", "build", made, "--output", (made / place).resolve().parent)
     assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
 
 
-def test_the_command_says_what_it_did(made: Path, tmp_path: Path) -> None:
+def test_the_command_reports_new_and_unchanged_rounds(made: Path, tmp_path: Path) -> None:
     first = podium("results", "build", made, "--output", tmp_path / "store")
     assert first.exit_code == 0
     assert "records, 1 results" in first.stderr
@@ -427,14 +433,14 @@ def test_the_command_says_what_it_did(made: Path, tmp_path: Path) -> None:
 
 
 def tables(store: Path) -> dict[str, bytes]:
-    """What readers find, whatever its folder is called."""
+    """Return the tables that readers see, by name without the folder."""
     return {Path(path).name: data for path, data in seen(content(store)).items() if path != INDEX}
 
 
 @pytest.mark.long
 @pytest.mark.corpus
-def test_a_build_that_is_killed_leaves_the_old_store(corpus: Path, tmp_path: Path) -> None:
-    """At moments spread over the whole of it; what it has left goes with the next one."""
+def test_a_killed_build_keeps_the_old_store(corpus: Path, tmp_path: Path) -> None:
+    """Builds are killed at several moments; the next build removes their leftovers."""
     store, source = tmp_path / "store", corpus / "hpc_results_v2.0"
     built(store, source)
     before = tables(store)
@@ -447,7 +453,7 @@ def test_a_build_that_is_killed_leaves_the_old_store(corpus: Path, tmp_path: Pat
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.4 + 0.35 * number)
             process.kill()
-        # Killed in the end, it has put the same tables into another folder
+        # A build killed at its end has written the same tables into another folder
         assert tables(store) == before
     built(store, source, force=True)
     (folder,) = (path for path in store.iterdir() if path.is_dir())

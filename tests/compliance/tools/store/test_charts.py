@@ -1,4 +1,4 @@
-"""Charts are drawn offline, and names in them are texts."""
+"""Charts are drawn offline, and names in them are plain text."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ MADE = [
 ]
 
 
-def test_every_chart_is_tried() -> None:
-    # That of kernels is tried with podium kernels compare
+def test_every_chart_is_tested() -> None:
+    # The tests of `podium kernels compare` draw the chart of kernels
     assert {each.name for each in MADE} == CHARTS.keys() - {"kernels"}
 
 
-@pytest.mark.long  # what draws takes seconds to start
+@pytest.mark.long  # the drawing library takes seconds to start
 @pytest.mark.parametrize("made", MADE, ids=lambda each: each.name)
-def test_a_chart_says_its_method_and_that_it_is_not_official(
+def test_a_chart_has_its_title_and_says_that_it_is_not_official(
     made: Analysis, tmp_path: Path
 ) -> None:
     write_chart(made, tmp_path / "a.svg")
@@ -59,7 +59,7 @@ def test_a_chart_says_its_method_and_that_it_is_not_official(
 
 
 @pytest.mark.long
-def test_a_page_asks_no_server_and_runs_no_name(tmp_path: Path) -> None:
+def test_a_chart_page_uses_no_network_and_runs_no_script_in_a_name(tmp_path: Path) -> None:
     for name in ("a.html", "a.png"):
         write_chart(MADE[4], tmp_path / name)
     page = (tmp_path / "a.html").read_text()
@@ -69,19 +69,21 @@ def test_a_page_asks_no_server_and_runs_no_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a"])
-def test_another_ending_is_refused(name: str, tmp_path: Path) -> None:
+def test_an_unsupported_file_ending_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match=r"must end in \.svg, \.png, \.html"):
         write_chart(MADE[0], tmp_path / name)
 
 
-def test_what_has_no_chart_is_told_of(tmp_path: Path) -> None:
+def test_an_analysis_without_a_chart_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="nothing to draw"):
         write_chart(power([]), tmp_path / "a.svg")
     with pytest.raises(UsageFault, match="compare has no chart"):
         write_chart(compare(GIVEN[:1] * 2, "sys", "sys"), tmp_path / "a.svg")
 
 
-def test_families_are_drawn_in_a_terminal_and_marked(two_submissions: Path) -> None:
+def test_terminal_bars_show_the_chips_and_say_that_they_are_not_official(
+    two_submissions: Path,
+) -> None:
     done = podium("results", "scaling", "--store", two_submissions, "--bars")
     assert (done.exit_code, "not an official MLPerf® result" in done.stdout) == (0, True)
     text = scaling_bars(scaling(GIVEN), 60)

@@ -1,4 +1,4 @@
-"""Whatever logs and side files hold: a store is built and asked, or one line says why not."""
+"""Hostile logs and side files: a store is built and queried, or one line reports the error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOGS, FILES = 40, 60
 ANALYSES = ("scaling", "variance", "rounds", "power")
 
 
-def test_a_round_of_hostile_logs(tmp_path: Path) -> None:
+def test_a_store_of_hostile_logs_is_built_and_analyzed(tmp_path: Path) -> None:
     good = build("training", "5.1", "closed", "llama31_8b").bytes().splitlines(keepends=True)
     submission(tmp_path)
     for number in range(LOGS):
@@ -49,7 +49,7 @@ SIDE = {
 
 
 @pytest.mark.parametrize("name", SIDE)
-def test_hostile_side_files(name: str, tmp_path: Path) -> None:
+def test_a_hostile_side_file_is_read_or_reported_in_one_line(name: str, tmp_path: Path) -> None:
     submission(tmp_path)
     store = tmp_path / "store"
     built(store, tmp_path / NAME)

@@ -1,4 +1,4 @@
-"""Numbers that papers and press printed, worked out from published logs."""
+"""Numbers printed by papers and the press, computed from published logs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ ANALYSES = ("scaling", "variance", "breakdown", "rounds", "power")
 def rows(store: Path, *words: str) -> list[dict[str, Any]]:
     done = podium("results", *words, "--store", store, "--format", "json")
     assert done.exit_code == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["schema"] == "podium.analysis/1"
-    assert "not an official MLPerf" in told["notes"][-1]
-    found: list[dict[str, Any]] = told["rows"]
+    reported = json.loads(done.stdout)
+    assert reported["schema"] == "podium.analysis/1"
+    assert "not an official MLPerf" in reported["notes"][-1]
+    found: list[dict[str, Any]] = reported["rows"]
     return found
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_a_table_fits_the_terminal_and_says_its_method(name: str, published: Path) -> None:
+def test_a_table_fits_the_terminal_and_says_that_it_is_not_official(
+    name: str, published: Path
+) -> None:
     done = podium("results", name, "--store", published)
     assert done.exit_code == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -76,14 +78,14 @@ def test_claims_are_checked_to_the_printed_digit(published: Path, tmp_path: Path
         "result,number,unit\na,1,x\n",
     ],
 )
-def test_a_bad_file_of_claims_is_told_of(text: str, published: Path, tmp_path: Path) -> None:
+def test_an_invalid_file_of_claims_is_reported(text: str, published: Path, tmp_path: Path) -> None:
     path = tmp_path / "claims.csv"
     path.write_text(text)
     done = podium("results", "claims", path, "--store", published)
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
 
 
-def test_two_systems_are_compared_by_what_they_share(published: Path) -> None:
+def test_two_systems_are_compared_by_their_shared_benchmark(published: Path) -> None:
     words = ("compare", "MI300X_EPYC_9575F_pytorch", "MI325X_EPYC_9575F_pytorch")
     found = {row["point"]: row for row in rows(published, *words)}
     assert found["score"]["a"] == pytest.approx(29.2502, abs=5e-5)
@@ -91,12 +93,12 @@ def test_two_systems_are_compared_by_what_they_share(published: Path) -> None:
 
 
 @pytest.mark.long
-def test_v0_7_over_v0_6_and_v1_0(everything: Path) -> None:
-    """The fastest of v0.7 was 2.7 times that of v0.6 on average of five unchanged benchmarks."""
+def test_speedups_of_v0_7_and_v1_0_agree_with_the_printed_figures(everything: Path) -> None:
+    """v0.7 was 2.7 times as fast as v0.6, on average of the fastest results of five benchmarks."""
     found = {(row["model"], row["round"]): row for row in rows(everything, "rounds", "--overall")}
     ratios = {name: found[name, "0.7"]["over_last"] for name in ("resnet", "ssd", "transformer")}
     ratios["gnmt"] = found["gnmt", "0.7"]["over_last"]
-    # Mask R-CNN's fastest of v0.6 is not among these logs: the printed average has it at 3.2
+    # The fastest v0.6 result of Mask R-CNN is not in these logs: the printed average implies 3.2
     assert 5 * 2.687 - sum(ratios.values()) == pytest.approx(3.18, abs=0.01)
     assert round(found["resnet", "0.7"]["score"], 4) == 0.4717
     assert round(found["resnet", "1.0"]["score"], 4) == 0.2290
@@ -104,13 +106,13 @@ def test_v0_7_over_v0_6_and_v1_0(everything: Path) -> None:
 
 
 @pytest.mark.long
-def test_hpc_v0_7_begins_with_602_minutes(everything: Path) -> None:
+def test_the_slowest_hpc_v0_7_result_has_602_minutes(everything: Path) -> None:
     found = [row for row in rows(everything, "breakdown") if row["round"] == "0.7"]
     assert max(row["minutes"] for row in found) == pytest.approx(602.226, abs=5e-4)
 
 
 @pytest.mark.long
-def test_the_factors_multiply_to_the_whole_everywhere(everything: Path) -> None:
+def test_the_scaling_factors_multiply_to_the_efficiency_in_all_families(everything: Path) -> None:
     whole = [row for row in rows(everything, "scaling") if row["overhead"] is not None]
     assert len(whole) > 80
     for row in whole:

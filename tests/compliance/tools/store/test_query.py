@@ -1,4 +1,4 @@
-"""Stores are asked by SQL that reaches nothing else."""
+"""SQL queries of a store, which can access nothing else."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def ask(store: Path, sql: str, *more: object) -> Done:
     return podium("results", "query", sql, "--store", store, *more)
 
 
-# --- what is answered ---
+# --- answers ---
 
 
 def test_views_have_the_columns_and_types_of_the_schema(published: Path) -> None:
     connection = package.results.open(published)
     for each in TABLES:
-        told = connection.execute(f"DESCRIBE {each.name}").fetchall()
-        assert [(name, kind) for name, kind, *_ in told] == [
+        reported = connection.execute(f"DESCRIBE {each.name}").fetchall()
+        assert [(name, kind) for name, kind, *_ in reported] == [
             (column.name, SQL[column.kind]) for column in each.columns
         ]
         (count,) = connection.execute(f"SELECT count(*) FROM {each.name}").fetchone()
@@ -47,7 +47,7 @@ def test_views_have_the_columns_and_types_of_the_schema(published: Path) -> None
 
 
 @pytest.mark.parametrize("query", [*QUERIES, *VIEWS], ids=lambda each: each.name)
-def test_queries_to_begin_with_have_an_answer(query: object, published: Path) -> None:
+def test_predefined_queries_and_views_return_rows(query: object, published: Path) -> None:
     sql = podium("results", "sql", query.name).stdout if query in QUERIES else query.sql  # type: ignore[attr-defined]
     done = ask(published, sql)
     assert done.exit_code == 0, done.stderr
@@ -55,12 +55,12 @@ def test_queries_to_begin_with_have_an_answer(query: object, published: Path) ->
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_open_results_are_never_the_fastest(published: Path, tmp_path: Path) -> None:
+def test_the_fastest_results_are_closed(published: Path, tmp_path: Path) -> None:
     rows = package.results.open(published).sql("SELECT DISTINCT division FROM fastest").fetchall()
     assert rows == [("closed",)]
 
 
-def test_the_minutes_are_those_of_the_records(published: Path) -> None:
+def test_the_minutes_agree_with_the_records(published: Path) -> None:
     again = next(each for each in QUERIES if each.name == "records_again")
     connection = package.results.open(published)
     found = dict(connection.execute(again.sql).fetchall())
@@ -83,13 +83,13 @@ def test_every_format_has_the_same_rows(published: Path, tmp_path: Path) -> None
     assert [line.split()[:2] for line in text[1:]] == [[r["round"], str(r["n"])] for r in as_json]
 
 
-def test_a_connection_gives_data_frames(published: Path) -> None:
+def test_a_connection_returns_arrow_tables(published: Path) -> None:
     frame = package.results.open(published).sql("SELECT round FROM results").to_arrow_table()
     assert set(frame.column("round").to_pylist()) == {"0.5", "0.6", "2.0", "5.0"}
     assert "training_results_v5.0" in package.results.rounds(published)
 
 
-# --- what is not ---
+# --- access outside the store ---
 
 OUTSIDE = [
     "SELECT * FROM read_text('{secret}')",
@@ -131,11 +131,11 @@ OVERWRITING = (
     "COPY (SELECT 1 AS a) TO '{path}'",
     "ATTACH '{path}' AS a",
 )
-"""What writes to a file that a query may read, as far as DuckDB is concerned."""
+"""Statements that overwrite a file; DuckDB itself allows this for a file that a query may read."""
 
 
 @pytest.mark.parametrize("sql", [*OUTSIDE, *WRITING])
-def test_nothing_outside_of_the_store_is_read_or_written(
+def test_files_outside_the_store_are_not_read_or_written(
     sql: str, published: Path, tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret"
@@ -149,8 +149,8 @@ def test_nothing_outside_of_the_store_is_read_or_written(
     assert content(published) == before
 
 
-def test_the_connection_itself_is_locked(published: Path, tmp_path: Path) -> None:
-    """Also for programs, which may hand it what others wrote."""
+def test_the_connection_is_locked(published: Path, tmp_path: Path) -> None:
+    """Programs may pass SQL from untrusted sources to the connection."""
     connection = package.results.open(published)
     in_memory = ("CREATE", "DROP", "PRAGMA", "EXPLAIN", "/**/", "SELECT 1;")
     outside = (each for each in [*OUTSIDE, *WRITING] if each and "{file}" not in each)
@@ -161,7 +161,7 @@ def test_the_connection_itself_is_locked(published: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("can_seal", [True, False])
-def test_no_connection_writes_to_a_file_that_it_reads(
+def test_a_connection_cannot_write_to_a_file_that_it_reads(
     can_seal: bool, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if can_seal and not sealed.CAN_SEAL:
@@ -188,13 +188,13 @@ def test_no_connection_writes_to_a_file_that_it_reads(
 
 
 @pytest.mark.parametrize("sql", ["EXPLAIN SELECT 1", "explain\nanalyze\nFROM runs;"])
-def test_a_select_is_explained(sql: str, published: Path) -> None:
+def test_a_select_can_be_explained(sql: str, published: Path) -> None:
     done = ask(published, sql)
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout
 
 
-def test_an_answer_outlives_its_connection_and_a_store_its_change(store: Path) -> None:
+def test_open_queries_keep_their_data_when_the_store_changes(store: Path) -> None:
     answer = package.results.open(store).sql("SELECT count(*) FROM runs")
     cursor = package.results.open(store).cursor()
     gc.collect()
@@ -210,7 +210,7 @@ def test_an_answer_outlives_its_connection_and_a_store_its_change(store: Path) -
 @pytest.mark.parametrize(
     "sql", ["selec", "SELECT nope FROM runs", "SELECT * FROM nope", "SELECT 'a"]
 )
-def test_bad_sql_is_one_line(sql: str, published: Path) -> None:
+def test_invalid_sql_is_reported_in_one_line(sql: str, published: Path) -> None:
     done = ask(published, sql)
     assert done.exit_code == 2
     assert done.stderr.startswith("podium: the query failed: ")
@@ -218,7 +218,7 @@ def test_bad_sql_is_one_line(sql: str, published: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json"])
-def test_what_a_store_says_reaches_no_terminal_raw(form: str, published: Path) -> None:
+def test_control_characters_in_rows_are_not_printed(form: str, published: Path) -> None:
     done = ask(published, "SELECT '=1' || chr(27) || '[31m' AS a", "--format", form)
     assert done.exit_code == 0
     assert "\x1b" not in done.stdout
@@ -226,7 +226,7 @@ def test_what_a_store_says_reaches_no_terminal_raw(form: str, published: Path) -
         assert done.stdout.splitlines()[1].startswith("'=1")
 
 
-# --- stores that cannot be asked ---
+# --- unusable stores ---
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ def _footer(store: Path) -> None:
         (_piped_index, "store.json cannot be read: it is not a regular file"),
     ],
 )
-def test_a_store_that_cannot_be_read_is_told_of(spoil: object, says: str, store: Path) -> None:
+def test_an_unusable_store_is_reported_in_one_line(spoil: object, says: str, store: Path) -> None:
     spoil(store)  # type: ignore[operator]
     done = ask(store, "SELECT 1")
     assert done.exit_code == 2
@@ -307,7 +307,9 @@ def test_a_store_that_cannot_be_read_is_told_of(spoil: object, says: str, store:
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "parquet"])
-def test_text_that_is_not_utf_8_is_one_line(form: str, store: Path, tmp_path: Path) -> None:
+def test_text_that_is_not_utf_8_is_reported_in_one_line(
+    form: str, store: Path, tmp_path: Path
+) -> None:
     (path,) = store.glob("*/results.parquet")
     found = pq.read_table(path)
     data = b"\xff\xfe" * len(found)
@@ -330,19 +332,19 @@ def test_text_that_is_not_utf_8_is_one_line(form: str, store: Path, tmp_path: Pa
     assert podium("results", "variance", "--store", store).exit_code == 2
 
 
-def test_an_unknown_query_is_told_of() -> None:
+def test_an_unknown_query_is_reported() -> None:
     done = podium("results", "sql", "nope")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     listed = podium("results", "sql").stdout.splitlines()
     assert [line.split()[0] for line in listed] == [each.name for each in QUERIES]
 
 
-def test_parquet_is_not_printed(published: Path) -> None:
+def test_parquet_output_requires_a_file(published: Path) -> None:
     assert ask(published, "SELECT 1", "--format", "parquet").exit_code == 2
 
 
-def test_an_interrupted_query_is_an_interrupt() -> None:
-    """DuckDB checks signals while it computes, and replaces the error of their handler."""
+def test_an_interrupted_query_raises_keyboard_interrupt() -> None:
+    """DuckDB checks signals while it computes, and replaces the exception of the handler."""
 
     class Interrupted:
         def fetchall(self) -> list[object]:

@@ -1,4 +1,4 @@
-"""The pages of a store: links lead somewhere, no name is obeyed, nothing is asked of anybody."""
+"""The pages of a store: links are valid, no network is used, and names are inert."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def site(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def hostile(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages of a store in which all that a submission names is hostile."""
+    """The pages of a store in which all names of a submission are hostile."""
 
     def change(_: str, row: Row) -> Row:
         for name in row.keys() & {"chip", "category", "framework", "message", "key", "rule"}:
@@ -63,9 +63,7 @@ def pages(folder: Path) -> list[Path]:
 
 
 @BOTH
-def test_every_link_leads_to_something_in_the_folder(
-    name: str, request: pytest.FixtureRequest
-) -> None:
+def test_every_link_has_a_target_in_the_folder(name: str, request: pytest.FixtureRequest) -> None:
     folder: Path = request.getfixturevalue(name)
     assert dead_links(folder, "https://example.org/") == []
     by_kind = {page.parent.name for page in pages(folder)}
@@ -74,7 +72,7 @@ def test_every_link_leads_to_something_in_the_folder(
 
 
 @BOTH
-def test_pages_ask_nobody_for_anything(name: str, request: pytest.FixtureRequest) -> None:
+def test_pages_make_no_network_requests(name: str, request: pytest.FixtureRequest) -> None:
     folder: Path = request.getfixturevalue(name)
     outside = set()
     for page in pages(folder):
@@ -83,14 +81,14 @@ def test_pages_ask_nobody_for_anything(name: str, request: pytest.FixtureRequest
         loaded = [value or "" for _, at, value in read.attributes if at == "src"]
         assert all(not re.match(r"\w+:|/", value) for value in loaded)
         outside |= {link.split("/")[2] for link in read.links if "://" in link}
-    # What leads up in a path of the store leads to no line, wherever the rounds lie
+    # A path that leaves its folder has no link to a line
     assert outside == ({"example.org"} if name == "site" else set())
     for path in (*folder.glob("*.js"), *folder.glob("*.css")):
         own = re.sub(r"^window\.podiumSearch = .*$", "", text_of(path))
         assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttp|import\(", own), path.name
 
 
-def test_what_a_store_says_is_inert(hostile: Path, site: Path) -> None:
+def test_text_from_a_store_is_inert(hostile: Path, site: Path) -> None:
     known = {tag for page in pages(site) for tag in Reader(page).tags} | {"details", "summary"}
     for page in pages(hostile):
         text, read = text_of(page), Reader(page)
@@ -116,7 +114,7 @@ def test_hostile_names_cannot_leave_the_folder(hostile: Path) -> None:
     assert all(re.fullmatch(r"(\w+/)?[A-Za-z0-9.+_-]{1,220}", name) for name in names), names
 
 
-def test_a_page_has_landmarks_and_its_tables_have_heads(site: Path) -> None:
+def test_pages_have_landmarks_and_table_headers(site: Path) -> None:
     for page in pages(site):
         read = Reader(page)
         for landmark in ("header", "nav", "main", "footer", "h1"):
@@ -127,7 +125,7 @@ def test_a_page_has_landmarks_and_its_tables_have_heads(site: Path) -> None:
         assert len(scopes) == read.tags.count("th")
 
 
-def test_a_result_is_told_with_its_runs_curves_findings_and_footnote(site: Path) -> None:
+def test_a_result_page_has_runs_curves_findings_and_footnotes(site: Path) -> None:
     (page,) = (site / "results").glob("*Acme*")
     read = Reader(page)
     assert {*SECTIONS} <= {*read.ids}
@@ -155,14 +153,14 @@ def test_a_result_is_told_with_its_runs_curves_findings_and_footnote(site: Path)
     assert "† Derived by podium: not an official MLPerf® result" in read.text
 
 
-def test_derived_numbers_are_marked_on_every_page_that_has_one(site: Path) -> None:
+def test_every_page_with_derived_numbers_says_that_they_are_not_official(site: Path) -> None:
     derived = [*(site / "analyses").iterdir(), *(site / "results").iterdir(), site / "about.html"]
     for page in derived:
         text = text_of(page)
         assert "not an official MLPerf® result, and not verified by MLCommons" in text, page.name
 
 
-def test_findings_lead_to_their_lines(site: Path) -> None:
+def test_findings_are_on_the_page_of_their_submitter(site: Path) -> None:
     (page,) = (site / "submitters").glob("*Bmce*")
     assert "number_of_nodes" not in text_of(site / "submitters/s-Acme.html")
     assert re.search(r"<td>(error|warning)<td><code>system\.", text_of(page))
@@ -179,7 +177,7 @@ def test_pages_are_small(site: Path) -> None:
     assert all(page.stat().st_size < 16_000 for page in (site / "results").iterdir())
 
 
-def test_an_open_result_is_never_the_best(site: Path, store: Path, tmp_path: Path) -> None:
+def test_an_open_result_is_not_the_best(site: Path, store: Path, tmp_path: Path) -> None:
     def opened(table: str, row: Row) -> Row:
         if table == "results" and row["submitter"] == "Acme":
             row |= {"division": "open", "score": 0.001}
@@ -199,7 +197,7 @@ def test_an_open_result_is_never_the_best(site: Path, store: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("first", "then"), [(("5.0", "5.1"), ("6.0", "6.1")), (("5.0", "6.1"), ("5.0", "6.1"))]
 )
-def test_rounds_that_must_not_be_compared_stand_apart(
+def test_rounds_that_are_not_comparable_are_shown_separately(
     first: tuple[str, str], then: tuple[str, str], store: Path, tmp_path: Path
 ) -> None:
     def later(table: str, row: Row) -> Row:
@@ -216,17 +214,17 @@ def test_rounds_that_must_not_be_compared_stand_apart(
     assert ('class="apart"' in text_of(folder / "index.html")) is (first != then)
 
 
-# --- where the rounds lie -------------------------------------------------------------------------
+# --- links to the rounds --------------------------------------------------------------------------
 
 
-def test_without_a_source_no_line_has_a_link(store: Path, tmp_path: Path) -> None:
+def test_lines_have_no_links_without_a_source(store: Path, tmp_path: Path) -> None:
     folder = made(store, tmp_path / "site")
     assert dead_links(folder) == []
     (page,) = (folder / "results").glob("*Acme*")
     assert re.search(r"</span>result_0\.txt:\d+<td>", text_of(page))
 
 
-def test_a_folder_as_source_gives_links_that_lead_to_the_logs(
+def test_a_source_folder_gives_links_to_the_logs(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(store.parent)
@@ -238,7 +236,7 @@ def test_a_folder_as_source_gives_links_that_lead_to_the_logs(
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "reported"),
     [
         ("javascript:alert(1)//", "neither an http(s) address nor a folder"),
         ("data:text/html,x", "neither an http(s) address nor a folder"),
@@ -249,19 +247,19 @@ def test_a_folder_as_source_gives_links_that_lead_to_the_logs(
         ("no/such/folder", "neither an http(s) address nor a folder"),
     ],
 )
-def test_a_source_that_no_link_can_lead_to_is_refused(
-    source: str, told: str, store: Path, tmp_path: Path
+def test_an_invalid_source_is_refused(
+    source: str, reported: str, store: Path, tmp_path: Path
 ) -> None:
     done = podium("results", "site", store, "--output", tmp_path / "site", "--source", source)
     assert done.exit_code == 2
-    assert told in " ".join(done.stderr.split())
+    assert reported in " ".join(done.stderr.split())
     assert [*tmp_path.iterdir()] == []
 
 
-# --- the folder -----------------------------------------------------------------------------------
+# --- the output folder ----------------------------------------------------------------------------
 
 
-def test_a_folder_that_holds_something_is_left_alone(store: Path, tmp_path: Path) -> None:
+def test_a_folder_with_files_is_not_changed(store: Path, tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site/mine.txt").write_text("mine")
     done = podium("results", "site", store, "--output", tmp_path / "site")
@@ -269,20 +267,20 @@ def test_a_folder_that_holds_something_is_left_alone(store: Path, tmp_path: Path
     assert content(tmp_path) == {"site/mine.txt": b"mine"}
 
 
-def test_the_store_is_not_written_into(store: Path) -> None:
+def test_the_site_is_not_written_into_the_store(store: Path) -> None:
     before = content(store)
     done = podium("results", "site", store, "--output", store / "site")
     assert (done.exit_code, "is inside the tree" in done.stderr) == (2, True)
     assert content(store) == before
 
 
-def test_no_store_no_site(tmp_path: Path) -> None:
+def test_a_missing_store_is_reported(tmp_path: Path) -> None:
     done = podium("results", "site", tmp_path / "none", "--output", tmp_path / "site")
     assert (done.exit_code, "no store at" in done.stderr) == (2, True)
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_disk_that_is_full_leaves_nothing(
+def test_a_full_disk_leaves_no_files(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Path.write_bytes
@@ -299,10 +297,10 @@ def test_a_disk_that_is_full_leaves_nothing(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_what_a_killed_call_left_is_removed_and_named(store: Path, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_call_are_removed_and_reported(store: Path, tmp_path: Path) -> None:
     left = tmp_path / f"{PREFIX}site.abcdefgh"
     left.mkdir()
-    os.utime(left, (0, 0))  # one that is new might be being made
+    os.utime(left, (0, 0))  # a new folder could belong to a running call
     done = podium("results", "site", store, "--output", tmp_path / "site", "--no-charts")
     assert done.exit_code == 0
     assert "left by a killed call" in done.stderr

@@ -1,4 +1,4 @@
-"""The pages of a store in a browser: filters stay in the address, the search finds."""
+"""The pages of a store in a browser: the address keeps the filters, and the search finds pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TELL = "document.title = JSON.stringify(read);"
 
 @pytest.fixture(scope="module")
 def site(two_submissions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages with charts, of four results: two of them open ones of another round."""
+    """Pages with charts of a closed result and of an open result in another round."""
 
     def change(table: str, row: Row) -> Row:
         if table in ("results", "runs") and row["submitter"] == "Bmce":
@@ -50,7 +50,7 @@ def read(
     return json.loads(title.replace("&amp;", "&"))
 
 
-def test_what_is_chosen_and_typed_stands_in_the_address(site: Path, tmp_path: Path) -> None:
+def test_filters_and_sorting_are_stored_in_the_address(site: Path, tmp_path: Path) -> None:
     act = """
     const select = label("round").querySelector("select");
     const read = [shown()];
@@ -82,14 +82,14 @@ def test_what_is_chosen_and_typed_stands_in_the_address(site: Path, tmp_path: Pa
         ("#main", ["Bmce", "Acme"]),
     ],
 )
-def test_an_address_shows_what_it_says(
+def test_an_address_restores_its_filters(
     address: str, wanted: list[str], site: Path, tmp_path: Path
 ) -> None:
     act = "const read = shown();"
     assert read(site, tmp_path, RESULTS, act, at=address) == wanted
 
 
-def test_the_search_finds_and_keeps_its_words(site: Path, tmp_path: Path) -> None:
+def test_the_search_finds_results_and_keeps_its_words(site: Path, tmp_path: Path) -> None:
     act = """
     const links = () => [...document.querySelectorAll("#found a, #pages a")]
       .map((each) => each.getAttribute("href"));
@@ -111,7 +111,7 @@ RESULT = "results/r-training-5.1-Acme-ex_n8-llama31_405b.html"
 
 
 @pytest.mark.parametrize("name", ["index.html", "analyses/variance.html", RESULT])
-def test_pages_show_without_complaint(name: str, site: Path, tmp_path: Path) -> None:
+def test_pages_load_without_errors(name: str, site: Path, tmp_path: Path) -> None:
     act = (
         "const read = [...document.images].map((each) => { each.loading = 'eager'; return each; })"
     )
@@ -126,7 +126,7 @@ def test_analyses_have_their_charts_before_their_rows(site: Path) -> None:
     assert text.index('<svg class="plot"') < text.index('id="rows"')
 
 
-def test_nothing_of_a_hostile_store_runs(two_submissions: Path, tmp_path: Path) -> None:
+def test_scripts_in_a_hostile_store_do_not_run(two_submissions: Path, tmp_path: Path) -> None:
     evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
     def change(_: str, row: Row) -> Row:
@@ -144,14 +144,16 @@ def test_nothing_of_a_hostile_store_runs(two_submissions: Path, tmp_path: Path) 
 
 @pytest.mark.long
 @pytest.mark.corpus
-def test_the_site_of_all_published_rounds(everything: Path, tmp_path: Path) -> None:
+def test_the_site_of_all_published_rounds_is_small_and_free_of_errors(
+    everything: Path, tmp_path: Path
+) -> None:
     site = tmp_path / "site"
     words = ("--output", site, "--quiet", "--source", "https://example.org/{round}/blob")
     done = podium("results", "site", everything, *words)
     assert (done.exit_code, done.output) == (0, "")
     assert dead_links(site, "https://example.org/") == []
     results = [page.stat().st_size for page in (site / "results").iterdir()]
-    # All rounds have some 3,200 results, with as many bytes again in other pages and charts
+    # All rounds have about 3,200 results, and other pages and charts are about as large in total
     assert sum(results) / len(results) < 12_500
     first = sum((site / name).stat().st_size for name in ("index.html", "style.css", "pages.js"))
     assert first < 1_000_000
@@ -161,7 +163,7 @@ def test_the_site_of_all_published_rounds(everything: Path, tmp_path: Path) -> N
         assert read(site, tmp_path, name, "const read = 'well';") == "well"
 
 
-def test_keys_reach_the_rows_and_the_search(site: Path, tmp_path: Path) -> None:
+def test_keyboard_shortcuts_reach_the_rows_and_the_search(site: Path, tmp_path: Path) -> None:
     act = """
     const read = [];
     addEventListener("click", (event) => {

@@ -1,4 +1,4 @@
-"""What pages of a store are made of: charts as numbers, names of files, cells, footnotes, links."""
+"""Parts of the pages of a store: charts, file names, cells, footnotes and links."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ POINTS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6)
 
 
 @given(st.lists(POINTS, max_size=3), st.booleans(), st.booleans(), st.lists(NUMBERS, max_size=2))
-def test_whatever_is_drawn_lies_in_the_chart(
+def test_every_drawn_point_is_inside_the_chart(
     curves: list[list[tuple[float, float]]], log_x: bool, log_y: bool, rules: list[float]
 ) -> None:
     lines = [Line(points, "a", "c0", dotted=True) for points in curves]
@@ -99,7 +99,7 @@ def test_a_logarithmic_axis_has_round_numbers(ends: tuple[float, float], wanted:
 OF_MODEL = {"suite": "training", "round": "5.1", "model": "bert", "submitter": "A", "chip": "X1"}
 
 
-def test_the_efficiency_of_a_family_has_its_intervals() -> None:
+def test_the_efficiency_of_a_family_has_intervals() -> None:
     rows = [
         OF_MODEL
         | {"division": "closed", "chips": chips, "efficiency": value}
@@ -110,12 +110,12 @@ def test_the_efficiency_of_a_family_has_its_intervals() -> None:
     (figure,) = part.figures
     assert figure.plot is not None
     (whiskers,) = [path for kind, path, _ in figure.plot.lines if kind == "c0 interval"]
-    # Each of two intervals is three lines; the base has none
+    # Both larger systems have an interval; the base has none
     assert whiskers.count("M") == 2
     assert "90 % intervals" in figure.plot.label
 
 
-def test_the_spread_of_runs_has_its_interval() -> None:
+def test_the_spread_of_runs_has_an_interval() -> None:
     row = OF_MODEL | {"benchmark": "bert", "division": "closed"}
     rows = [row | {"deviation": 0.1, "low": 0.05, "high": 0.2}]
     (part,) = parts(Analysis("variance", "", (), rows))
@@ -125,14 +125,14 @@ def test_the_spread_of_runs_has_its_interval() -> None:
     assert bars.rows[0].parts == [("c0", 0.0, 0.5)]
 
 
-def test_power_without_an_energy_has_no_bar() -> None:
+def test_a_result_without_energy_has_no_power_bar() -> None:
     row = OF_MODEL | {"division": "closed", "chips": 8, "kwh": None}
     assert parts(Analysis("power", "", (), [row])) == []
     (part,) = parts(Analysis("power", "", (), [row, row | {"kwh": 2.0}]))
     assert [len(figure.bars.rows) for figure in part.figures if figure.bars] == [1]
 
 
-def test_what_cannot_be_drawn_is_no_chart() -> None:
+def test_points_that_cannot_be_drawn_give_no_chart() -> None:
     axes = Axis("x"), Axis("y", log=True)
     assert plot("a", *axes, [Line([(1.0, 0.0), (math.nan, 3.0), (1.0, -1.0)], "", "c0")]) is None
     assert plot("a", *axes, []) is None
@@ -142,13 +142,13 @@ def test_what_cannot_be_drawn_is_no_chart() -> None:
 
 
 @given(st.lists(st.text(alphabet="aA!_2.", max_size=4), unique=True))
-def test_no_two_names_share_a_file_anywhere(names: list[str]) -> None:
+def test_different_names_have_different_files(names: list[str]) -> None:
     found = slugs(names, "x")
     assert [*found] == names
     assert len({each.casefold() for each in found.values()}) == len(names)
 
 
-def test_a_name_that_looks_like_a_second_one_is_told_apart() -> None:
+def test_names_with_the_same_slug_have_different_suffixes() -> None:
     assert slugs(["a", "a!", "a_2"], "x") == {"a": "x-a", "a!": "x-a_2", "a_2": "x-a_2_2"}
     assert distinct([(1, "b"), (2, "B"), (3, "b")]) == {1: "b", 2: "B_2", 3: "b_3"}
     assert plain_name("../..") == "none"
@@ -179,7 +179,7 @@ def test_a_cell_has_the_best_closed_result_of_each_category() -> None:
     assert cell.counts == [("closed", 6), ("open", 1), ("no division", 1)]
 
 
-def test_only_rounds_that_may_be_compared_share_a_chart() -> None:
+def test_only_comparable_rounds_share_a_chart() -> None:
     rows = [
         result(result="a", round="10.0", score=3.0),
         result(result="b", round="9.1", score=4.0),
@@ -193,7 +193,7 @@ def test_only_rounds_that_may_be_compared_share_a_chart() -> None:
     assert found == {"cloud": [(0, "b"), (1, "a")]}
 
 
-def test_the_spellings_of_a_category_are_one_line_of_a_chart() -> None:
+def test_spellings_of_a_category_share_a_line_in_a_chart() -> None:
     rows = [
         result(round="5.0", category="Available on-premise"),
         result(category="Available On-Premise", score=9.0),
@@ -205,12 +205,12 @@ def test_the_spellings_of_a_category_are_one_line_of_a_chart() -> None:
     assert [entry.category for entry in best_of(rows)] == ["on-premise"]
 
 
-def test_the_spread_is_that_of_a_review() -> None:
+def test_the_spread_is_the_deviation_over_the_mean_of_the_runs() -> None:
     row = result(minutes=10.0, deviation=1.0, rcp_minimum=None, to_converge=None)
     assert completed(row, [9.0, 10.0, 10.0, 21.0])["spread"] == 1 / 12.5
 
 
-def test_a_label_beside_runs_keeps_its_chips() -> None:
+def test_a_shortened_label_keeps_its_chips() -> None:
     row = result(submitter="University-of-Somewhere-Else", family="GB300", chips=1152)
     made, _ = strips(row, [row], {row["result"]: [{"role": "scored", "minutes": 5.0}]})
     assert made is not None
@@ -219,7 +219,7 @@ def test_a_label_beside_runs_keeps_its_chips() -> None:
     assert len(line.label) <= 26
 
 
-def test_findings_of_one_message_stand_together_the_heaviest_first() -> None:
+def test_findings_with_one_message_are_grouped_and_sorted_by_severity() -> None:
     given = {"key": "k", "cites": "c", "waived": False, "file": "f", "line": 3}
     rows = [
         *({**given, "severity": "note", "rule": "a", "message": "m"} for _ in range(5)),
@@ -232,7 +232,7 @@ def test_findings_of_one_message_stand_together_the_heaviest_first() -> None:
     assert len(found.groups) + found.more == 42
 
 
-def test_a_rule_with_many_messages_hides_no_other() -> None:
+def test_a_rule_with_many_messages_does_not_hide_other_rules() -> None:
     plain = {"severity": "warning", "waived": False, "cites": "", "file": "f", "line": 3}
     rows = [plain | {"rule": "a", "message": str(number)} for number in range(30)]
     found = grouped([*rows, plain | {"rule": "b", "message": "x"}])
@@ -240,7 +240,7 @@ def test_a_rule_with_many_messages_hides_no_other() -> None:
     assert found.more == 26
 
 
-def test_a_description_that_is_no_object_has_no_fields() -> None:
+def test_a_description_that_is_not_an_object_has_no_fields() -> None:
     assert members('{"a": "x", "b": [1, null], "c": 2}') == [
         ("a", "x"),
         ("b", "[1, null]"),
@@ -252,7 +252,7 @@ def test_a_description_that_is_no_object_has_no_fields() -> None:
 # --- footnotes ------------------------------------------------------------------------------------
 
 
-def test_a_footnote_says_all_that_must_be_said() -> None:
+def test_a_footnote_has_the_required_statements() -> None:
     published, unverified = footnotes(result(score=1.23456))
     assert published.startswith(
         "MLPerf® Training v5.1, closed division, Available cloud, benchmark bert: 1.235 minutes to "
@@ -274,7 +274,7 @@ def test_a_footnote_says_all_that_must_be_said() -> None:
         ({"division": "open"}, "open division"),
     ],
 )
-def test_what_is_quoted_depends_on_the_result(said: Row, wanted: str) -> None:
+def test_the_footnote_depends_on_the_result(said: Row, wanted: str) -> None:
     published, unverified = footnotes(result(**said))
     assert wanted in published
     assert bool(published) is bool(unverified) is bool(wanted)
@@ -291,18 +291,18 @@ def test_what_is_quoted_depends_on_the_result(said: Row, wanted: str) -> None:
         ("http://h/a b", "http://h/a%20b/r_v1/A%20B/l.txt#L7"),
     ],
 )
-def test_a_line_has_an_address(prefix: str, wanted: str, tmp_path: Path) -> None:
+def test_a_line_has_an_address_in_the_source(prefix: str, wanted: str, tmp_path: Path) -> None:
     source = source_of(prefix, tmp_path / "site")
     assert source.link("r_v1/A B/l.txt", 7, "../") == wanted
     assert source.link("r_v1/A B/l.txt", None) == wanted.removesuffix("#L7")
 
 
 @pytest.mark.parametrize("file", ["", None, "a/../../b", "/etc/passwd", "a//b", "./a"])
-def test_a_path_that_leads_elsewhere_has_no_link(file: str | None) -> None:
+def test_a_path_outside_the_source_has_no_link(file: str | None) -> None:
     assert Source("https://h", remote=True).link(file, 1) == ""
 
 
-def test_a_folder_is_reached_from_pages_at_any_depth(tmp_path: Path) -> None:
+def test_a_source_folder_is_linked_from_pages_at_any_depth(tmp_path: Path) -> None:
     (tmp_path / "my rounds").mkdir()
     source = source_of(str(tmp_path / "my rounds"), tmp_path / "site")
     assert source.link("r/a.txt", 7) == "../my%20rounds/r/a.txt"

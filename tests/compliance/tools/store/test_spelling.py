@@ -1,4 +1,4 @@
-"""Spellings of chips and categories, places without a benchmark's folder, and units by size."""
+"""Spellings of chips and categories, paths without a benchmark folder, and units by size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.compliance.trees import Submission
         "Nvidia A100-SXM4-80GB GPU",
     ],
 )
-def test_a_chip_has_one_spelling(text: str) -> None:
+def test_spellings_of_a_chip_are_unified(text: str) -> None:
     assert chip_of(text) == "A100-SXM4-80GB"
 
 
@@ -36,7 +36,7 @@ def test_a_chip_has_one_spelling(text: str) -> None:
         ("NVIDIA", "NVIDIA"),
     ],
 )
-def test_a_chip_loses_its_vendor(text: str, chip: str) -> None:
+def test_a_chip_name_has_no_vendor(text: str, chip: str) -> None:
     assert chip_of(text) == chip
 
 
@@ -51,16 +51,16 @@ def test_a_chip_loses_its_vendor(text: str, chip: str) -> None:
         ("someday", "someday"),
     ],
 )
-def test_a_category_has_one_spelling(text: str, category: str) -> None:
+def test_spellings_of_a_category_are_unified(text: str, category: str) -> None:
     assert category_name(text) == category
 
 
-def test_a_path_names_submitter_and_system() -> None:
+def test_submitter_and_system_are_read_from_a_path() -> None:
     assert place_in("Acme/results/ex_n8") == ("Acme", "ex_n8")
     assert place_in("somewhere") == ("", "")
 
 
-def test_the_store_has_both_spellings_and_checked_units(tmp_path: Path) -> None:
+def test_the_store_has_both_spellings_and_plausible_units(tmp_path: Path) -> None:
     which = build("training", "1.1", "closed", "bert")
     tree = Submission(tmp_path / "training_results_v1.1", which).code()
     tree.system(accelerator_model_name="NVIDIA A100-SXM4-80GB (400W)", status="onprem")
@@ -73,6 +73,6 @@ def test_the_store_has_both_spellings_and_checked_units(tmp_path: Path) -> None:
     assert row[:2] == ("A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB (400W)")
     assert row[2] == "Available on-premise"
     assert row[4]
-    # Counted in samples, or left out: never steps that are called samples
+    # The unit is samples only if the value is large enough: steps are not called samples
     found = store.sql("SELECT to_converge, unit FROM runs").fetchall()
     assert all(value is None or value > 10_000 or unit != "samples" for value, unit in found)

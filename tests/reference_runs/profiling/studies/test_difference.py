@@ -62,7 +62,7 @@ def test_the_largest_change_is_first(tmp_path: Path) -> None:
         {"name": "aten::mm mlp'", "before": 2.0, "after": None},
         {"name": "aten::mm mlp", "before": 1.0, "after": 1.5},
     ]
-    # A kernel is summed over the operators that start it
+    # A kernel is summed over the operators that launch it
     assert found["kernels"][1] == {"name": "kernel of aten::mm", "before": 3.0, "after": 1.5}
     assert (tmp_path / "out/difference.csv").read_text().startswith("table,name,before,after")
 
@@ -87,14 +87,14 @@ def test_equal_profiles_have_no_change(tmp_path: Path) -> None:
         (profile(parts=[{"name": "forward", "ms": "x"}]), "is not a complete profile.json"),
     ],
 )
-def test_what_is_not_a_profile_is_one_line(data: Any, said: str, tmp_path: Path) -> None:
+def test_an_invalid_profile_is_an_error_of_one_line(data: Any, said: str, tmp_path: Path) -> None:
     old = written(tmp_path, "a.json", profile())
     status, out, err = podium("profile", "compare", old, written(tmp_path, "b.json", data))
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
 
 
-def test_a_truncated_profile_is_one_line(tmp_path: Path) -> None:
+def test_a_truncated_profile_is_an_error_of_one_line(tmp_path: Path) -> None:
     old = written(tmp_path, "a.json", profile())
     (tmp_path / "b.json").write_text(old.read_text()[:-5])
     status, _, err = podium("profile", "compare", old, tmp_path / "b.json")
@@ -161,7 +161,7 @@ def test_a_profile_is_not_compared_with_a_trace(tmp_path: Path) -> None:
     assert err.count("\n") == 1
 
 
-def test_an_incomplete_analysis_of_traces_is_one_line(tmp_path: Path) -> None:
+def test_an_incomplete_analysis_of_traces_is_an_error_of_one_line(tmp_path: Path) -> None:
     for number, data in enumerate(({"ranks": []}, {"ranks": [{"ranks": 1}]}, {"ranks": [3]})):
         path = written(tmp_path, f"{number}.json", {"format": 1, **data})
         status, out, err = podium("profile", "compare", path, path)

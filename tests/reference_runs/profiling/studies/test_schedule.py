@@ -1,4 +1,4 @@
-"""Jobs on devices: the plan that ends soonest, against every other on small cases."""
+"""Schedules of jobs on devices: the shortest plan, compared with all plans of small cases."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.compliance.command_line import podium
 def fits(
     placed: list[tuple[float, float, int]], begin: float, job: tuple[float, int], m: int
 ) -> bool:
-    """Whether a job of (seconds, devices) can begin then, beside what is placed."""
+    """Whether a job of (seconds, devices) that starts at `begin` fits with the placed jobs."""
     seconds, count = job
     moments = [begin, *(other for other, _, _ in placed if begin <= other < begin + seconds)]
     return all(count + sum(n for a, b, n in placed if a <= moment < b) <= m for moment in moments)
 
 
 def shortest_by_trying(jobs: list[Job], m: int) -> float:
-    """The soonest end of all orders and choices, each job in the first gap that holds it."""
+    """The shortest time over all orders and device counts, with each job in its first gap."""
     soonest = float("inf")
     for order in permutations(jobs):
         for counts in product(*([n for n in job.seconds if n <= m] for job in order)):
@@ -40,7 +40,7 @@ def shortest_by_trying(jobs: list[Job], m: int) -> float:
 
 
 def check(plan: Plan, jobs: list[Job], m: int) -> None:
-    """Each job runs once for its time, and no device has two at a time."""
+    """Assert that each job runs once for its time, and no device runs two jobs at a time."""
     assert sorted(each.job for each in plan.jobs) == sorted(job.name for job in jobs)
     times = {job.name: job.seconds for job in jobs}
     for each in plan.jobs:
@@ -59,14 +59,14 @@ def cases(draw: st.DrawFn) -> tuple[list[Job], int]:
     jobs = []
     for name in "abcd"[: draw(st.integers(1, 4))]:
         counts = draw(st.sets(st.integers(1, m), min_size=1, max_size=3))
-        # Whole numbers, so that ends coincide often; more devices may even take longer
+        # Integers, so that ends coincide often; more devices may even be slower
         jobs.append(Job(name=name, seconds={n: float(draw(st.integers(1, 12))) for n in counts}))
     return jobs, m
 
 
 @settings(max_examples=60, deadline=None)
 @given(cases())
-def test_the_best_plan_is_the_best_of_all(case: tuple[list[Job], int]) -> None:
+def test_the_best_plan_is_as_short_as_any_plan(case: tuple[list[Job], int]) -> None:
     jobs, m = case
     found = planned(jobs, m)
     assert found.proven
@@ -84,7 +84,7 @@ def scaled(name: str, work: float, loss: float, counts: tuple[int, ...] = (1, 2,
     )
 
 
-def test_what_scales_badly_gets_few_devices() -> None:
+def test_a_job_that_scales_badly_gets_fewer_devices() -> None:
     jobs = [scaled("good", 80, 0.0), scaled("bad", 40, 0.9)]
     found = planned(jobs, 3)
     chosen = {each.job: len(each.devices) for each in found.best.jobs}
@@ -93,13 +93,13 @@ def test_what_scales_badly_gets_few_devices() -> None:
     assert found.best.seconds < after_another.seconds
 
 
-def test_a_search_that_is_given_up_says_how_far_it_may_be_off() -> None:
+def test_a_limited_search_reports_a_lower_bound() -> None:
     jobs = [scaled(f"job {n}", 50 + 7 * n, 0.1 + 0.05 * (n % 5)) for n in range(12)]
     found = planned(jobs, 8, most_states=200)
     assert not found.proven
     assert 0 < found.bound <= found.best.seconds
     check(found.best, jobs, 8)
-    # No plan ends before the least work is shared out evenly
+    # No plan is shorter than the least work divided evenly among the devices
     assert found.bound >= sum(job.seconds[1] for job in jobs) / 8 * (1 - 1e-9)
     assert found.best.seconds <= min(each.seconds for each in found.naive)
 
@@ -148,11 +148,11 @@ def study(tmp_path: Path, **changes: object) -> Path:
     return path
 
 
-def test_a_study_is_a_job_of_a_whole_run_or_of_so_many_steps(tmp_path: Path) -> None:
+def test_a_study_is_scheduled_as_a_whole_run_or_a_number_of_steps(tmp_path: Path) -> None:
     path = study(tmp_path)
     done = podium("profile", "schedule", f"{path}", f"{path}@500", "--devices", "2")
     assert done.exit_code == 0
-    # 100 s and 50 s beside each other, against 60 s and 30 s behind each other
+    # 100 s and 50 s in parallel, compared with 60 s and 30 s in sequence
     assert "  best                     0:01:30\n" in done.stdout
     assert "  ncf #2 " in done.stdout
 
@@ -169,7 +169,7 @@ def test_a_study_is_a_job_of_a_whole_run_or_of_so_many_steps(tmp_path: Path) -> 
         ("job,devices,minutes\n", "no jobs"),
     ],
 )
-def test_bad_tables_are_one_line(text: str | None, said: str, tmp_path: Path) -> None:
+def test_a_bad_table_is_an_error_of_one_line(text: str | None, said: str, tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     if text is not None:
         path.write_text(text)
@@ -187,7 +187,7 @@ def test_bad_tables_are_one_line(text: str | None, said: str, tmp_path: Path) ->
         ({}, "@many", "expected step times in the study, and a number after @"),
     ],
 )
-def test_bad_studies_are_one_line(
+def test_a_bad_study_is_an_error_of_one_line(
     changes: dict[str, object], behind: str, said: str, tmp_path: Path
 ) -> None:
     path = study(tmp_path, **changes)

@@ -26,7 +26,7 @@ PARTS = {"communication, exposed": 4.0, "communication, overlapped": 1.0, "forwa
 
 
 def profile(step_ms: float = 50.0, **changes: Any) -> dict[str, Any]:
-    """What studies read of a profile.json."""
+    """The fields of a profile.json that studies read."""
     plain = {
         "benchmark": "ncf",
         "scale": "smoke",
@@ -54,11 +54,11 @@ def profile(step_ms: float = 50.0, **changes: Any) -> dict[str, Any]:
 # --- devices ---
 
 
-def test_a_model_suits_the_device_that_gains_it_more_than_others() -> None:
+def test_a_model_suits_the_device_with_its_largest_advantage() -> None:
     times = {("a", "old"): 100.0, ("a", "new"): 50.0, ("b", "old"): 100.0, ("b", "new"): 12.5}
     rows = [(device, profile(ms, benchmark=name)) for (name, device), ms in times.items()]
     a, b = compared(rows).models
-    # Both are faster on the new one, by 2 and by 8, which is 4 on the average
+    # Both models are faster on the new device, by 2 and 8: the geometric mean is 4
     assert (a.fastest, b.fastest) == ("new", "new")
     assert (a.suits, b.suits) == ("old", "new")
     assert [each.speedup for each in b.on] == [1, 8]
@@ -66,7 +66,7 @@ def test_a_model_suits_the_device_that_gains_it_more_than_others() -> None:
     assert [each.advantage for each in a.on] == pytest.approx([math.sqrt(2), 1 / math.sqrt(2)])
 
 
-def test_a_model_that_was_not_measured_everywhere_has_no_advantage() -> None:
+def test_a_model_not_measured_on_every_device_has_no_advantage() -> None:
     rows = [("old", profile(10.0)), ("new", profile(5.0)), ("old", profile(3.0, benchmark="dlrm"))]
     ncf, dlrm = compared(rows).models
     assert [each.advantage for each in ncf.on] == pytest.approx([1, 1])
@@ -74,7 +74,7 @@ def test_a_model_that_was_not_measured_everywhere_has_no_advantage() -> None:
     assert (dlrm.suits, dlrm.fastest) == (None, "old")
 
 
-def test_settings_are_models_of_their_own() -> None:
+def test_settings_are_compared_as_separate_models() -> None:
     rows = [("x", profile()), ("x", profile(precision="bf16", compiled=True, ranks=2))]
     assert [model.name for model in compared(rows).models] == [
         "ncf smoke fp32",
@@ -87,7 +87,7 @@ def saved(path: Path, made: dict[str, Any]) -> str:
     return str(path)
 
 
-def test_devices_are_compared_by_the_command(tmp_path: Path) -> None:
+def test_the_command_compares_devices(tmp_path: Path) -> None:
     old, new = saved(tmp_path / "o.json", profile(80)), saved(tmp_path / "n.json", profile(20))
     out = tmp_path / "out"
     done = podium("profile", "--study", "devices", old, f"lab={new}", "--output", str(out))
@@ -107,7 +107,7 @@ def test_devices_are_compared_by_the_command(tmp_path: Path) -> None:
         ([[1]], "0.json does not contain a JSON object"),
     ],
 )
-def test_bad_profiles_are_one_line(made: list[Any], said: str, tmp_path: Path) -> None:
+def test_bad_profiles_are_an_error_of_one_line(made: list[Any], said: str, tmp_path: Path) -> None:
     files = [saved(tmp_path / f"{at}.json", each) for at, each in enumerate(made)]
     done = podium("profile", "--study", "devices", *files)
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
@@ -119,26 +119,26 @@ def test_bad_profiles_are_one_line(made: list[Any], said: str, tmp_path: Path) -
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stands for Python: does what the file beside it says for each setting, by its folder."""
+    """The file that describes how a fake Python behaves in each setting, by its folder."""
     path = tmp_path / "python"
     path.write_text(
         f"""#!{sys.executable}
 import json, pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--output") + 1])
-told = json.loads(pathlib.Path({str(tmp_path / "told.json")!r}).read_text())[folder.name]
-if "profile" in told:
+reported = json.loads(pathlib.Path({str(tmp_path / "reported.json")!r}).read_text())[folder.name]
+if "profile" in reported:
     folder.mkdir(parents=True)
-    (folder / "profile.json").write_text(json.dumps(told["profile"]))
-sys.stderr.write(told.get("said", ""))
-sys.exit(told.get("status", 0))
+    (folder / "profile.json").write_text(json.dumps(reported["profile"]))
+sys.stderr.write(reported.get("said", ""))
+sys.exit(reported.get("status", 0))
 """
     )
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr("podium.reference_runs.profiling.studies.running.sys.executable", str(path))
-    return tmp_path / "told.json"
+    return tmp_path / "reported.json"
 
 
-def test_ranks_are_compared_with_one(program: Path, tmp_path: Path) -> None:
+def test_two_ranks_are_compared_with_one_rank(program: Path, tmp_path: Path) -> None:
     two = profile(30.0, ranks=2, processors=[0.9, 0.8])
     program.write_text(json.dumps({"ranks_1": {"profile": profile()}, "ranks_2": {"profile": two}}))
     empty = Study(kind="scaling", benchmark="ncf", scale="smoke")
@@ -151,23 +151,23 @@ def test_ranks_are_compared_with_one(program: Path, tmp_path: Path) -> None:
     assert second.speedup == pytest.approx(5 / 3)
     assert second.efficiency == pytest.approx(5 / 6)
     assert second.processors == pytest.approx(1.7)
-    # By the length of each span, and not of evaluations
+    # Weighted by the length of each span, without evaluations
     assert second.cpu == pytest.approx((30 * 1.0 + 10 * 0.2) / 40)
     assert (second.exposed_ms, second.overlapped_ms) == (4.0, 1.0)
     assert max(map(len, study_text(study).splitlines())) <= 80
 
 
-def test_what_is_not_there_is_skipped_and_what_breaks_has_failed(
+def test_an_unsupported_setting_is_skipped_and_a_broken_setting_fails(
     program: Path, tmp_path: Path
 ) -> None:
-    told = {
+    reported = {
         "fp32": {"profile": profile()},
         "tf32": {"status": 2, "said": "a warning\npodium: cpu has no TF32\n"},
-        # Killed after it had measured something: a part is no result
+        # Killed after a first measurement: an incomplete profile is not a result
         "bf16": {"status": 1, "profile": profile(), "said": "podium: out of memory\n"},
         "fp16": {"status": 3, "said": "nothing of podium's"},
     }
-    program.write_text(json.dumps(told))
+    program.write_text(json.dumps(reported))
     empty = Study(kind="precision", benchmark="ncf", scale="smoke")
     *_, study = studied(empty, settings_of("precision", 1), ["ncf"], tmp_path / "out")
     assert [(each.name, each.state, each.reason) for each in study.variants] == [
@@ -223,14 +223,14 @@ def test_batches_are_compared_by_samples_per_second(program: Path, tmp_path: Pat
     assert "\n  batch_10000000 skipped: there are 9" in done.stdout
 
 
-def test_batches_are_around_the_size_of_the_trainer() -> None:
+def test_batch_sizes_are_around_that_of_the_trainer() -> None:
     assert batch_sizes(64) == (16, 32, 64, 128, 256)
     assert batch_sizes(1) == (1, 2, 4)
     words = [each.words for each in settings_of("batch", 1, (8,))]
     assert words == [("--set", "global_batch_size=8")]
 
 
-def test_a_study_without_any_profile_says_why(program: Path) -> None:
+def test_a_study_without_a_profile_reports_the_reason(program: Path) -> None:
     pytest.importorskip("torch")
     said = {"status": 2, "said": "podium: --device is cuda; no CUDA device is visible\n"}
     program.write_text(json.dumps({"eager": said, "compiled": said}))
@@ -275,7 +275,7 @@ def test_a_study_without_any_profile_says_why(program: Path) -> None:
         (["ncf", "dlrm_dcnv2"], "expected one trainer, got ncf dlrm_dcnv2"),
     ],
 )
-def test_what_cannot_be_studied_is_one_line(words: list[str], said: str) -> None:
+def test_an_invalid_study_is_an_error_of_one_line(words: list[str], said: str) -> None:
     done = podium("profile", *words)
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert said in done.stderr

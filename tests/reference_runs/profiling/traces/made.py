@@ -31,7 +31,7 @@ def event(category: str, name: str, begin: float, length: float, **args: Any) ->
 
 
 def launched(name: str, call: float, begin: float, length: float, **args: Any) -> list[Row]:
-    """A kernel and the call of 5 us that launches it; both share a number."""
+    """A kernel and the call of 5 us that launches it, with the same correlation number."""
     number = int(call * 10) + 1
     stream = args.pop("stream", 20)
     return [

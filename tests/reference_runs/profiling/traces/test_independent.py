@@ -1,6 +1,6 @@
-"""The figures of `podium profile read`, and the same counted microsecond by microsecond.
+"""The values of `podium profile read`, compared with counts of each microsecond.
 
-The definitions are those of Holistic Trace Analysis, on traces in which all times are whole.
+The definitions are those of Holistic Trace Analysis. All times are whole microseconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.traces.report import RankTrace
 
 CALL = 5
-"""Microseconds of a call that launches a kernel, as `launched` makes them."""
+"""Microseconds of a call that launches a kernel, as in `launched`."""
 NAMES = {"compute": "gemm", "communication": "ncclDevKernel_AllReduce"}
 
 
@@ -65,7 +65,7 @@ def running(kernels: list[Kernel], time: int, kind: str | None = None) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_temporal_breakdown_and_overlap(seed: int, tmp_path: Path) -> None:
+def test_the_temporal_breakdown_matches_the_counted_time(seed: int, tmp_path: Path) -> None:
     kernels = drawn(seed, streams=3)
     rank, times = analyzed_kernels(tmp_path, kernels)
     parts = {part.name: part.ms * 1000 for part in rank.parts}
@@ -85,7 +85,7 @@ def test_temporal_breakdown_and_overlap(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_launch_statistics_and_queue(seed: int, tmp_path: Path) -> None:
+def test_launch_statistics_match_the_counted_delays_and_queue(seed: int, tmp_path: Path) -> None:
     kernels = drawn(seed, streams=2)
     rank, times = analyzed_kernels(tmp_path, kernels)
     found = rank.launches
@@ -100,7 +100,7 @@ def test_launch_statistics_and_queue(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_idle_time_by_cause(seed: int, tmp_path: Path) -> None:
+def test_idle_time_by_cause_matches_the_counted_time(seed: int, tmp_path: Path) -> None:
     kernels = drawn(seed, streams=1)
     rank, times = analyzed_kernels(tmp_path, kernels)
     late = launch = queued = 0

@@ -1,4 +1,4 @@
-"""The tables of `podium profile read`, on traces with the structure of one from a GPU."""
+"""The tables of `podium profile read`, on traces with the structure of a GPU trace."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in rows}
 
 
-def test_work_of_earlier_steps_is_not_counted_as_the_work_of_these(tmp_path: Path) -> None:
+def test_work_of_earlier_steps_is_counted_separately(tmp_path: Path) -> None:
     rank = analysis(tmp_path, written(tmp_path, queued()))["ranks"][0]
     assert by_name(rank["kernels"])[FILL]["calls"] == 1
     parts = {part["name"]: part["ms"] * 2000 for part in rank["parts"]}
@@ -126,7 +126,7 @@ def test_slow_calls_and_late_kernels_are_counted(tmp_path: Path) -> None:
     found = analysis(tmp_path, written(tmp_path, rows))["ranks"][0]["launches"]
     assert found["slow_calls"] == pytest.approx(1 / 3)
     assert (found["tiny"], found["tiny_time"]) == (1, 1)
-    # From the end of the calls, 15 and 205: after 100 and 101 us
+    # 100 and 101 us after the ends of their calls, 15 and 205
     assert found["late_starts"] == pytest.approx(1 / 3)
 
 
@@ -137,7 +137,7 @@ def test_tiny_kernels_are_counted(tmp_path: Path) -> None:
     assert found["tiny_time"] == pytest.approx(8 / 20)
 
 
-def test_sequences_do_not_repeat_each_other(tmp_path: Path) -> None:
+def test_sequences_do_not_share_pairs_of_kernels(tmp_path: Path) -> None:
     rows: list[Row] = []
     for number, name in enumerate("abcxabcy" * 3):
         rows += launched(name, number * 20, number * 20 + 6, 9 if name in "bc" else 5)
@@ -147,7 +147,7 @@ def test_sequences_do_not_repeat_each_other(tmp_path: Path) -> None:
     assert len(pairs) == len({*pairs})
 
 
-def test_every_table_is_a_file(tmp_path: Path) -> None:
+def test_every_table_is_written_to_a_file(tmp_path: Path) -> None:
     analysis(tmp_path, written(tmp_path, queued()))
     for name, rows in (("kernels", 4), ("launchers", 1), ("copies", 1), ("annotations", 2)):
         with (tmp_path / f"out/{name}.csv").open(newline="") as file:
@@ -179,7 +179,7 @@ def test_names_of_kernels_are_simplified(name: str, short: str) -> None:
     assert kernel_names([name], 80) == {name: short}
 
 
-def test_a_name_with_many_parentheses_takes_no_long_time() -> None:
+def test_a_name_with_many_parentheses_is_shortened_quickly() -> None:
     name = "(" * 300_000 + "<" + ")" * 300_000
     assert len(kernel_names([name], 40)[name]) == 40
 
@@ -194,7 +194,7 @@ def test_names_of_different_kernels_are_different(width: int) -> None:
 
 def test_the_text_has_80_columns_and_distinct_names(tmp_path: Path) -> None:
     rows = queued()
-    # An idle device for each cause, and a long sequence
+    # Idle time of each cause, and a long sequence
     rows += [*launched(GEMM.format("tn"), 110, 175, 5), *launched(GEMM.format("nt"), 112, 182, 5)]
     for rank in range(4):
         info = {"rank": rank, "world_size": 4}
@@ -211,7 +211,7 @@ def test_the_text_has_80_columns_and_distinct_names(tmp_path: Path) -> None:
     assert len(table) == len({*table}) == 6
 
 
-def test_work_that_hardly_counts_is_not_listed_on_the_path(tmp_path: Path) -> None:
+def test_negligible_work_is_not_listed_on_the_critical_path(tmp_path: Path) -> None:
     rows = [*launched("short", 0, 6, 1), *launched("long", 2, 7, 99_999)]
     rows[0]["dur"] = rows[2]["dur"] = 1
     _, out, _ = podium("profile", "read", written(tmp_path, rows))

@@ -33,7 +33,7 @@ def on_gpu() -> list[Row]:
             **{"External id": 5, "Input Dims": [[10, 20], [20, 30]]},
         ),
         *launched("gemm", 25, 40, 60, **{"External id": 5}),
-        # Queued behind the first: starts 2 us after it
+        # Queued behind the first kernel: starts 2 us after its end
         *launched("relu", 33, 102, 18),
         # Queued long ago on another stream, but starts 30 us after the last work
         *launched("ncclDevKernel_AllReduce", 45, 150, 40, stream=30),
@@ -198,7 +198,7 @@ def test_skew_is_the_time_that_ranks_wait_for_the_last(tmp_path: Path) -> None:
     assert found["bus_bytes_per_s"] == pytest.approx(4000 / 20e-6)
 
 
-def test_a_folder_may_contain_the_traces(tmp_path: Path) -> None:
+def test_traces_are_found_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "traces").mkdir()
     ranks(tmp_path / "traces")
     for folder in (tmp_path, tmp_path / "traces"):
@@ -216,7 +216,7 @@ def test_a_missing_rank_is_noted(tmp_path: Path) -> None:
     assert "note: 2 of 4 ranks have a trace" in out
 
 
-def test_a_trace_may_be_compressed_and_a_list_without_steps(tmp_path: Path) -> None:
+def test_a_compressed_list_of_events_without_steps_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trace.json.gz"
     path.write_bytes(gzip.compress(json.dumps(on_gpu()[1:]).encode()))
     status, out, _ = podium("profile", "read", path)
@@ -224,7 +224,7 @@ def test_a_trace_may_be_compressed_and_a_list_without_steps(tmp_path: Path) -> N
     assert "has no marked steps" in out
 
 
-def test_a_trace_of_a_cpu_has_causes_as_well(tmp_path: Path) -> None:
+def test_idle_time_in_a_cpu_trace_has_causes(tmp_path: Path) -> None:
     rows = [
         event("user_annotation", "ProfilerStep#1", 0, 100),
         event("user_annotation", "enumerate(DataLoader)#x", 0, 10),
@@ -271,7 +271,9 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("content", "said"), FAULTS.values(), ids=FAULTS)
-def test_what_is_not_a_trace_is_one_line(content: str, said: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_trace_is_an_error_of_one_line(
+    content: str, said: str, tmp_path: Path
+) -> None:
     path = tmp_path / "trace.json"
     path.write_text(content)
     status, out, err = podium("profile", "read", path)
@@ -279,7 +281,7 @@ def test_what_is_not_a_trace_is_one_line(content: str, said: str, tmp_path: Path
     assert said in err
 
 
-def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_an_error_of_one_line(tmp_path: Path) -> None:
     cut = tmp_path / "cut.json.gz"
     cut.write_bytes(gzip.compress(b"{}" * 100)[:-9])
     (tmp_path / "empty").mkdir()
@@ -303,7 +305,7 @@ def test_one_rank_cannot_have_two_traces(tmp_path: Path) -> None:
 
 
 def drawn(seed: int) -> list[Row]:
-    """Random events on two threads and three streams, as no program would write them."""
+    """Random events on two threads and three streams; no real program writes such a trace."""
     draw = random.Random(seed)
     rows = [event("cpu_op", "aten::mm", 0, 300)]
     for number in range(draw.randint(1, 30)):
@@ -330,7 +332,7 @@ def test_parts_causes_and_path_always_add_up(tmp_path: Path) -> None:
         assert sum(each.ms for each in rank.idle) == pytest.approx(parts.get("idle", 0)), seed
 
 
-def test_flop_of_a_real_trace_are_those_of_torch(tmp_path: Path) -> None:
+def test_the_flop_of_a_real_trace_match_torchs_counter(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     counter = pytest.importorskip("torch.utils.flop_counter")
     profiler = pytest.importorskip("torch.profiler")
