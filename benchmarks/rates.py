@@ -68,7 +68,7 @@ class Measured:
         self.rounds.append(rules.title)
         self.results += len(report.results)
         self.submissions += len(report.submissions)
-        ids = findings_by_place(report)
+        ids = ids_by_place(report)
         for rule in all_rules(rules):
             unit = unit_of(rule)
             if not unit:
@@ -104,7 +104,7 @@ class Measured:
                 yield f"{usage} {names[0]}" + (f" to {names[-1]}" if len(names) > 1 else "")
 
 
-def findings_by_place(report: Outcome) -> dict[str, set[str]]:
+def ids_by_place(report: Outcome) -> dict[str, set[str]]:
     """Ids of findings by the path of the result, and of the submission, that contains them."""
     ids: dict[str, set[str]] = {}
     # The longest first: a result of `a/b` is not a result of `a`

@@ -154,11 +154,11 @@ def field_bent(package: Package, rng: random.Random) -> str:
 def _described(package: Package, change: Callable[[dict[str, Any]], Any]) -> str:
     try:
         fields = json.loads(package.description.read_text())
-        reported = change(fields)
+        changed = change(fields)
     except (ValueError, AttributeError, IndexError, TypeError):
         return "not possible"
     package.description.write_text(json.dumps(fields, indent=1))
-    return repr(reported)
+    return repr(changed)
 
 
 def description_broken(package: Package, rng: random.Random) -> str:

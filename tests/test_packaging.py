@@ -302,8 +302,8 @@ def test_the_example_plugin_works_when_installed(
     installed: Path, plugged: Path, tmp_path: Path
 ) -> None:
     listed = json.loads(with_plugin(installed, plugged, tmp_path, "plugins", "--format", "json"))
-    (reported,) = listed["plugins"]
-    assert (reported["name"], reported["distribution"], reported["version"], reported["state"]) == (
+    (plugin,) = listed["plugins"]
+    assert (plugin["name"], plugin["distribution"], plugin["version"], plugin["state"]) == (
         "handbook",
         "podium-handbook",
         "1.0",

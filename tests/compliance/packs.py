@@ -120,7 +120,5 @@ class Loose:
         return run(["pack", str(self.work), *options])
 
     def receipt(self) -> dict[str, Any]:
-        reported: dict[str, Any] = json.loads(
-            (self.work / "podium-receipt.json").read_text("utf-8")
-        )
-        return reported
+        report: dict[str, Any] = json.loads((self.work / "podium-receipt.json").read_text("utf-8"))
+        return report

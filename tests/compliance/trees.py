@@ -78,8 +78,8 @@ def as_run(log: LogBuilder, number: int) -> LogBuilder:
 
 def description(**fields: Any) -> dict[str, Any]:
     """A complete system description."""
-    reported = {field.name: field.example or "N/A" for field in FIELDS.values()}
-    return reported | {"submitter": "Acme", "system_name": "ex_n8"} | fields
+    examples = {field.name: field.example or "N/A" for field in FIELDS.values()}
+    return examples | {"submitter": "Acme", "system_name": "ex_n8"} | fields
 
 
 @dataclass
@@ -223,13 +223,13 @@ def later(log: LogBuilder) -> LogBuilder:
     def moved(line: Line, progress: int) -> Line:
         record = line.record
         assert record is not None
-        reported = dict(record.metadata)
+        metadata = dict(record.metadata)
         for name, by in (("epoch_num", 1), ("samples_count", step), ("step_num", step)):
-            if name in reported and progress:
-                reported[name] += by
+            if name in metadata and progress:
+                metadata[name] += by
         time = int(record.time_ms) + 1000 * len(block)
         return replace(
-            line, record=msgspec.structs.replace(record, time_ms=time, metadata=reported)
+            line, record=msgspec.structs.replace(record, time_ms=time, metadata=metadata)
         )
 
     lines = (

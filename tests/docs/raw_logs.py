@@ -66,8 +66,8 @@ def _at(line: Line, step: int) -> Line:
     assert record is not None
     samples = step * INTERVAL
     places = {"samples_count": samples, "step_num": samples, "epoch_num": step}
-    reported = {name: places.get(name, value) for name, value in record.metadata.items()}
-    if "first_epoch_num" in reported:
-        reported["first_epoch_num"] = step
+    metadata = {name: places.get(name, value) for name, value in record.metadata.items()}
+    if "first_epoch_num" in metadata:
+        metadata["first_epoch_num"] = step
     time = int(record.time_ms) + (step - 1) * MINUTE_MS
-    return replace(line, record=msgspec.structs.replace(record, time_ms=time, metadata=reported))
+    return replace(line, record=msgspec.structs.replace(record, time_ms=time, metadata=metadata))

@@ -37,7 +37,7 @@ LINES = [row for table in tables() if table[0] == THREATS for row in table[1:]]
 
 @cache
 def names_in(path: str) -> frozenset[str]:
-    """Return the names of the functions of a module; empty if there is no such file."""
+    """Return the names of the functions of a module; empty if the file does not exist."""
     file = ROOT / path
     if not file.is_file():
         return frozenset()

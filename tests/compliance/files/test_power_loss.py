@@ -246,13 +246,13 @@ def packing(
         found = below(tree, "work/packed/Acme")
         if not found:
             found = set_aside(tree)
-        reported = (
+        suffix = (
             ""
             if tree.get("work/podium-receipt.json") == receipt["podium-receipt.json"]
             else (" without its receipt")
         )
         if found == new:
-            return f"new{reported}"
+            return f"new{suffix}"
         return "old" if found == old else "torn"
 
     cut = Cut(state)

@@ -110,11 +110,11 @@ def _line_lost(tree: Path, chance: random.Random) -> None:
 def _digit(tree: Path, chance: random.Random) -> None:
     """Change a digit, but keep the size and the modification time of the file."""
     path = chance.choice(_logs(tree))
-    reported, data = path.stat(), bytearray(path.read_bytes())
+    status, data = path.stat(), bytearray(path.read_bytes())
     places = [at for at, each in enumerate(data) if chr(each).isdigit()]
     data[chance.choice(places)] = ord(chance.choice("123456789"))
     path.write_bytes(data)
-    os.utime(path, ns=(reported.st_atime_ns, reported.st_mtime_ns))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def _cut(tree: Path, chance: random.Random) -> None:
@@ -155,9 +155,9 @@ def _touched(tree: Path, chance: random.Random) -> None:
 
 def _described(tree: Path, chance: random.Random) -> None:
     path = next(tree.rglob("systems/*.json"))
-    reported = json.loads(path.read_text())
-    reported[chance.choice(sorted(reported))] = chance.choice(["", "N/A", 7, "closed"])
-    path.write_text(json.dumps(reported))
+    description = json.loads(path.read_text())
+    description[chance.choice(sorted(description))] = chance.choice(["", "N/A", 7, "closed"])
+    path.write_text(json.dumps(description))
 
 
 def _script(tree: Path, chance: random.Random) -> None:

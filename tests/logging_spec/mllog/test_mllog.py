@@ -277,7 +277,7 @@ def test_lines_that_a_full_disk_refused_are_written_later(tmp_path: Path) -> Non
     mine = MLLogger(logger)
     with (
         mock.patch("os.write", side_effect=OSError(28, "No space left on device")),
-        contextlib.redirect_stderr(io.StringIO()) as reported,
+        contextlib.redirect_stderr(io.StringIO()) as stderr,
     ):
         mine.event("first")
         mine.event("second")
@@ -285,7 +285,7 @@ def test_lines_that_a_full_disk_refused_are_written_later(tmp_path: Path) -> Non
     handler.close()
     text = (tmp_path / "a.log").read_text()
     assert re.findall(r'"key": "(\w+)"', text) == ["first", "second", "third"]
-    assert reported.getvalue().count("No space left") >= 1
+    assert stderr.getvalue().count("No space left") >= 1
 
 
 def test_importing_mllog_does_not_import_large_modules() -> None:

@@ -587,7 +587,7 @@ def files(draw: st.DrawFn, pieces: list[str]) -> bytes:
     return text.encode(errors="surrogateescape")
 
 
-def reported(log: Log) -> tuple[Any, ...]:
+def content(log: Log) -> tuple[Any, ...]:
     """Return the contents of a log in a form that can be compared."""
     return (
         log.generation,
@@ -635,12 +635,12 @@ def test_the_block_size_does_not_change_the_result(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "blocks.txt"
     path.write_bytes(data)
-    whole = reported(read_log(path))
+    whole = content(read_log(path))
     with pytest.MonkeyPatch.context() as patch:
         in_pieces(patch, size)
-        assert reported(read_log(path)) == whole
+        assert content(read_log(path)) == whole
         path.write_bytes(gzip.compress(data, 1))
-        assert reported(read_log(path)) == whole
+        assert content(read_log(path)) == whole
 
 
 @pytest.mark.parametrize("size", [64, 1000, 5000])
@@ -659,9 +659,9 @@ def test_generated_logs_are_read_the_same_in_blocks(
         for i, text in enumerate(lines)
     )
     path = write(tmp_path / "result_0.txt", data + lines[-1][:-30])
-    whole = reported(read_log(path))
+    whole = content(read_log(path))
     in_pieces(monkeypatch, size)
-    assert reported(read_log(path)) == whole
+    assert content(read_log(path)) == whole
 
 
 def test_older_noise_in_the_first_block_does_not_hide_records(
@@ -669,9 +669,9 @@ def test_older_noise_in_the_first_block_does_not_hide_records(
 ) -> None:
     data = f"MLPerf: starting\n:::MLL ready\n{'x' * 400}\n{A}\n{'x' * 400}\n{B}\n".encode()
     path = write(tmp_path / "result_0.txt", data)
-    whole = reported(read_log(path))
+    whole = content(read_log(path))
     in_pieces(monkeypatch, 128)
-    assert reported(read_log(path)) == whole
+    assert content(read_log(path)) == whole
 
 
 def test_a_large_file_may_be_deleted_after_it_is_read(

@@ -72,7 +72,7 @@ class Device:
     type = "cuda"
 
     def __init__(self) -> None:
-        self.reported: list[str] = []
+        self.events: list[str] = []
         self.there: weakref.WeakSet[Copy] = weakref.WeakSet()
         self.most = 0
 
@@ -84,7 +84,7 @@ class Copy:
         self.number = number
         device.there.add(self)
         device.most = max(device.most, len(device.there))
-        device.reported.append(f"copy {number}")
+        device.events.append(f"copy {number}")
 
 
 class Batch:
@@ -104,14 +104,14 @@ class Stream:
         self.device, self.steps = device, steps
 
     def wait_stream(self, other: Stream) -> None:
-        self.device.reported.append("wait for the copy")
+        self.device.events.append("wait for the copy")
 
     def record_event(self) -> Stream:
         self.steps += 1
         return Stream(self.device, self.steps)
 
     def synchronize(self) -> None:
-        self.device.reported.append(f"step {self.steps} done")
+        self.device.events.append(f"step {self.steps} done")
 
 
 def test_a_gpu_copies_the_next_batch_while_it_computes(
@@ -124,8 +124,8 @@ def test_a_gpu_copies_the_next_batch_while_it_computes(
     monkeypatch.setattr("torch.cuda.stream", lambda _: nullcontext())
     shares = ([Batch(number)] for number in range(1, 5))
     for (batch,) in prefetched(shares, device):  # type: ignore[arg-type]
-        device.reported.append(f"compute {batch.number}")
-    assert device.reported == [
+        device.events.append(f"compute {batch.number}")
+    assert device.events == [
         *("copy 1", "wait for the copy", "compute 1"),
         *("copy 2", "wait for the copy", "compute 2"),
         *("step 1 done", "copy 3", "wait for the copy", "compute 3"),

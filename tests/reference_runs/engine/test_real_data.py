@@ -137,7 +137,7 @@ def test_a_small_dataset_is_an_error_or_is_logged_with_its_size(name: str, tmp_p
     assert f" contains {found} " in said
     least = "at least " if find(name).reference().samples_are_least else ""
     assert f"; expected {least}{found + 3}; --allow-subset accepts this size" in said
-    # Nothing was trained, so there is no log
+    # The run did not train, so it has not written a log
     assert list((tmp_path / "logs").glob("*")) == []
     status, said = podium(name, data, tmp_path / "logs", "--allow-subset", **more)
     assert status in (0, 1), said

@@ -80,10 +80,10 @@ class FakeNvml(ModuleType):
 
     def nvmlDeviceGetFieldValues(self, _: Any, fields: list[tuple[int, int]]) -> Any:  # noqa: N802
         self.links += 1000  # KiB since the driver was loaded
-        reported = 0 if "FieldValues" not in self.lacks else 3
+        status = 0 if "FieldValues" not in self.lacks else 3
         return [
             SimpleNamespace(
-                nvmlReturn=reported, value=SimpleNamespace(ullVal=self.links * (1 + (field == 138)))
+                nvmlReturn=status, value=SimpleNamespace(ullVal=self.links * (1 + (field == 138)))
             )
             for field, _ in fields
         ]

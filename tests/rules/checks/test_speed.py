@@ -94,10 +94,10 @@ def test_the_comparison_of_halves_needs_four_intervals_each(count: int, fault: b
 
 def tracked(minutes: list[float], value: object = 100.0, unit: str = "step") -> GoodLog:
     log = GoodLog([12_288])
-    reported = {"throughput": value} if value is not None else {"loss": 1.0}
+    metrics = {"throughput": value} if value is not None else {"loss": 1.0}
     return log.add(
         *(
-            at(minute, "tracked_stats", reported, **{unit: 1000 * (number + 1)})
+            at(minute, "tracked_stats", metrics, **{unit: 1000 * (number + 1)})
             for number, minute in enumerate(minutes)
         )
     )

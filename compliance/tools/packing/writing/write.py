@@ -176,7 +176,7 @@ def stage(
                 # Before anything is removed: the folder may hold the only copy of the old tree
                 recover(folder, target)
     except OSError as error:
-        raise UsageFault(_reason(error, target)) from None
+        raise UsageFault(_message(error, target)) from None
     finally:
         if created:
             notify("cleared")
@@ -191,7 +191,7 @@ def sync_standing(target: Path) -> None:
     sync_names(target.parent, target)
 
 
-def _reason(error: OSError, target: Path) -> str:
+def _message(error: OSError, target: Path) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         reason = "no space left on the device"
     else:

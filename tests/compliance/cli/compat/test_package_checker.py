@@ -84,8 +84,8 @@ def test_rcp_bypass_skips_the_convergence_test(
 
 def _sooner(log: LogBuilder) -> LogBuilder:
     def half(record: Record) -> Record:
-        reported = record.metadata | {"samples_count": record.metadata["samples_count"] // 2}
-        return msgspec.structs.replace(record, metadata=reported)
+        metadata = record.metadata | {"samples_count": record.metadata["samples_count"] // 2}
+        return msgspec.structs.replace(record, metadata=metadata)
 
     return log.change("eval_accuracy", half)
 

@@ -102,7 +102,7 @@ def test_every_format_names_standard_input(
     assert done.exit_code == Exit.FOUND
     shown = done.stdout.replace("&lt;", "<").replace("&gt;", ">").replace("&#60;", "<")
     assert "<stdin>" in shown.replace("&#62;", ">")
-    if name == "sarif":  # there is no file to open, so the URI is the folder
+    if name == "sarif":  # standard input has no path, so the URI is the folder
         uris = {
             one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
             for one in json.loads(done.stdout)["runs"][0]["results"]

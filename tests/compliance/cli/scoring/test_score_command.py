@@ -386,7 +386,7 @@ def test_explain_prints_the_arithmetic(submission: Submission) -> None:
         assert podium(submission.root, "--explain", name).output == said
 
 
-def test_explain_says_why_there_is_no_score(submission: Submission) -> None:
+def test_explain_says_why_a_score_is_missing(submission: Submission) -> None:
     for number in (0, 1):
         submission.log(number, lambda log: log.meta("run_stop", status="aborted"))
     result = podium(submission.root, "--explain", "llama31_405b")

@@ -34,7 +34,7 @@ IMPORTS = {
     "prints": (f"{RULE}\nprint('hello')", "prints to standard output: 'hello'"),
     "prints past Python": (f"{RULE}\nimport os; os.write(1, b'raw')", "prints to standard output"),
     "counts for ever": ("while True: pass", "takes more than 1 seconds during its import"),
-    "raises what cannot be printed": (
+    "raises an exception without a text": (
         "class E(Exception):\n def __str__(self): raise RuntimeError\nraise E",
         "fails: E: an exception without a text",
     ),

@@ -87,9 +87,9 @@ def test_an_instance_of_another_version_is_reported(tmp_path: Path) -> None:
     tree = throughput(tmp_path)
 
     def of(first: int) -> Change:
-        reported = [{"file": "t.py", "lineno": first + more} for more in (0, 1)]
-        return lambda log: log.add("global_batch_size", 8, reported[0], before="init_stop").add(
-            "opt_name", "lamb", reported[1], before="init_stop"
+        metadata = [{"file": "t.py", "lineno": first + more} for more in (0, 1)]
+        return lambda log: log.add("global_batch_size", 8, metadata[0], before="init_stop").add(
+            "opt_name", "lamb", metadata[1], before="init_stop"
         )
 
     tree.result("wide", scaling="weak", start=20, change=of(5))

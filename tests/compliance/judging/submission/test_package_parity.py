@@ -48,7 +48,7 @@ def test_published_packages_get_the_verdicts_of_the_official_checker(corpus: Pat
     for name, theirs in known.items():
         found = podium(corpus / name, *usage_and_round(Path(name)))
         (entry,) = found.submissions
-        # After a traceback there is no verdict: podium rejects such a package.
+        # A traceback is not a verdict: podium rejects such a package.
         if (entry.verdict == "accepted") != (theirs["accepted"] and theirs["crash"] is None):
             wrong.append((name, entry.verdict, theirs))
         ours = {result.path: result.verdict == "rejected" for result in found.results}

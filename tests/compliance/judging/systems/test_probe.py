@@ -175,8 +175,8 @@ def test_names_and_memory_are_read_from_rocm_smi(
     fake: Fake, root: Path, before: str, key: str
 ) -> None:
     card = {key if name == "Card Series" else name: v for name, v in MI300["card0"].items()}
-    reported = {f"card{n}": card for n in range(8)} | {"system": MI300["system"]}
-    fake("rocm-smi", rocm(before + json.dumps(reported)))
+    cards = {f"card{n}": card for n in range(8)} | {"system": MI300["system"]}
+    fake("rocm-smi", rocm(before + json.dumps(cards)))
     found = probe_accelerators(root)
     assert found.notes == []
     assert found.fields | {"other_software_stack": ""} == {
@@ -294,8 +294,8 @@ def test_torch_is_asked_in_a_separate_process(
 def test_any_output_of_a_program_is_parsed_without_an_exception(text: str) -> None:
     found = ProbedFields()
     accelerators._rows(accelerators.Answer(text), found)
-    for reported in accelerators._json_in(text).values():
-        accelerators._is_card("card0", reported)
+    for card in accelerators._json_in(text).values():
+        accelerators._is_card("card0", card)
 
 
 # --- host, disks, network ---

@@ -49,13 +49,13 @@ def init(file: Path, *more: str, round_: str = "5.1", usage: str = "training") -
     return run([*call, *more])
 
 
-def reported(file: Path) -> dict[str, str]:
+def fields_of(file: Path) -> dict[str, str]:
     fields: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
     return fields
 
 
 def marked(file: Path) -> set[str]:
-    return {name for name, value in reported(file).items() if value.startswith(MARK)}
+    return {name for name, value in fields_of(file).items() if value.startswith(MARK)}
 
 
 def node(path: Path, host: str, **changes: str) -> Path:
@@ -76,7 +76,7 @@ def test_check_reports_every_mark(usage: str, name: str, tmp_path: Path) -> None
     file = tmp_path / "ex_n8.json"
     assert init(file, round_=name, usage=usage) == Exit.CLEAN
     found = check_system(file, file.name, find_round(usage, name), Profile.POLICY).findings
-    assert list(reported(file)) == list(FIELDS)
+    assert list(fields_of(file)) == list(FIELDS)
     assert marked(file)
     assert marked(file) <= {finding.key for finding in found}
 
@@ -93,7 +93,7 @@ def test_a_description_without_marks_has_no_findings(
     assert marked(file) == set()
     rules = find_round(usage, name)
     assert check_system(file, file.name, rules, profile).findings == []
-    assert unfit(reported(file), rules) == []
+    assert unfit(fields_of(file), rules) == []
     status = run(["system", "check", str(file), "--round", name, "--usage", usage, "--strict"])
     assert status == Exit.CLEAN
 
@@ -107,7 +107,7 @@ def test_a_node_without_accelerators_has_no_accelerator_marks(tmp_path: Path) ->
 def test_a_preview_has_no_mark_for_its_core_count(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     init(file, "--set", "status=preview")
-    assert reported(file)["status"] == "Preview"
+    assert fields_of(file)["status"] == "Preview"
     assert "host_processor_core_count" not in marked(file)
     init(tmp_path / "t.json", "--set", "host_processor_vcpu_count=128")
     assert "host_processor_core_count" not in marked(tmp_path / "t.json")
@@ -125,8 +125,8 @@ def test_every_field_can_be_set_by_a_variable(
     file = tmp_path / "s.json"
     init(file)
     assert marked(file) == set()
-    assert reported(file)["accelerator_on-chip_memories"] == "L1: 32 KB"
-    assert reported(file)["hw_notes"] == "a note on hw_notes"
+    assert fields_of(file)["accelerator_on-chip_memories"] == "L1: 32 KB"
+    assert fields_of(file)["hw_notes"] == "a note on hw_notes"
 
 
 def test_a_field_is_read_from_variables_with_other_names(
@@ -146,7 +146,7 @@ def test_a_field_is_read_from_variables_with_other_names(
         monkeypatch.setenv(name, value)
     file = tmp_path / "ex_n64.json"
     init(file)
-    fields = reported(file)
+    fields = fields_of(file)
     assert (fields["submitter"], fields["number_of_nodes"]) == ("Acme", "64")
     assert fields["operating_system"] == "Ubuntu 24.04 / DGX OS 7"
     assert (fields["status"], fields["division"]) == ("Available on-premise", "closed")
@@ -163,7 +163,7 @@ def test_an_ambiguous_status_is_marked(tmp_path: Path, monkeypatch: pytest.Monke
     init(tmp_path / "new.json")
     assert "status" in marked(tmp_path / "new.json")
     init(tmp_path / "old.json", round_="2.0")
-    assert reported(tmp_path / "old.json")["status"] == "available"
+    assert fields_of(tmp_path / "old.json")["status"] == "available"
 
 
 SYSINFO = {
@@ -192,7 +192,7 @@ def sysinfo(path: Path, **changes: object) -> Path:
 def test_the_json_of_mlperf_sysinfo_is_imported(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     init(file, "--from", str(sysinfo(tmp_path / "in.json")))
-    fields = reported(file)
+    fields = fields_of(file)
     assert fields["system_name"] == "ex_h8"
     assert fields["host_processor_core_count"] == "112"
     assert fields["host_networking_topology"] == "N/A"
@@ -218,7 +218,7 @@ def test_grouped_sysinfo_is_imported_if_all_nodes_are_equal(
     place, file = tmp_path / "in.json", tmp_path / "s.json"
     place.write_text(json.dumps(grouped))
     init(file, "--from", str(place))
-    fields = reported(file)
+    fields = fields_of(file)
     assert (fields["number_of_nodes"], fields["status"]) == ("4", "Preview")
     assert (fields["accelerators_per_node"], fields["accelerator_model_name"]) == ("8", "ACC")
     assert fields["accelerator_memory_configuration"] == "HBM3"
@@ -232,7 +232,7 @@ def test_a_sysinfo_line_in_a_raw_log_is_imported(tmp_path: Path) -> None:
     log = tmp_path / "raw.log"
     log.write_text(f"+ srun\n:::DLPAL x y\n:::SYSJSON {json.dumps(SYSINFO)}\nBeginning trial 1\n")
     init(tmp_path / "s.json", "--from", str(log))
-    assert reported(tmp_path / "s.json")["submitter"] == "MyOrg"
+    assert fields_of(tmp_path / "s.json")["submitter"] == "MyOrg"
 
 
 def test_an_earlier_source_overrides_a_later_one(
@@ -246,7 +246,7 @@ def test_an_earlier_source_overrides_a_later_one(
     more = ("--from", str(given), "--node", str(probe), "--set", "cooling=Liquid")
     (tmp_path / "systems").mkdir()
     init(tmp_path / "systems/s.json", *more)
-    fields = reported(tmp_path / "systems/s.json")
+    fields = fields_of(tmp_path / "systems/s.json")
     assert fields["cooling"] == "Liquid"
     assert fields["submitter"] == "by variable"
     assert fields["host_processor_core_count"] == "112"
@@ -257,7 +257,7 @@ def test_an_earlier_source_overrides_a_later_one(
 def test_a_config_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "podium.toml").write_text('submitter = "by toml"\n', encoding="utf-8-sig")
     init(tmp_path / "s.json")
-    assert reported(tmp_path / "s.json")["submitter"] == "by toml"
+    assert fields_of(tmp_path / "s.json")["submitter"] == "by toml"
 
 
 def test_counts_that_differ_between_sources_are_listed(
@@ -281,7 +281,7 @@ def test_several_nodes_are_counted_and_their_differences_listed(
     more = [part for probe in probes for part in ("--node", str(probe))]
     file = tmp_path / "s.json"
     assert init(file, *more) == Exit.CLEAN
-    fields = reported(file)
+    fields = fields_of(file)
     assert (fields["number_of_nodes"], fields["host_processor_core_count"]) == ("7", "64")
     assert {"host_memory_capacity", "accelerator_model_name"} <= marked(file)
     display_path = " ".join(capsys.readouterr().out.split())
@@ -304,7 +304,7 @@ def test_an_existing_description_is_not_overwritten(
     )
     assert file.read_text() == "mine"
     assert init(file, "--replace") == Exit.CLEAN
-    assert reported(file)["system_name"] == "s"
+    assert fields_of(file)["system_name"] == "s"
     assert [each.name for each in tmp_path.iterdir()] == ["s.json"]
 
 
@@ -314,7 +314,7 @@ def test_an_existing_description_can_be_completed(tmp_path: Path) -> None:
     left = marked(file)
     more = ("--replace", "--from", str(file), "--set", "submitter=Acme")
     assert init(file, *more, "--node", str(node(tmp_path / "n.json", "n1"))) == Exit.CLEAN
-    fields = reported(file)
+    fields = fields_of(file)
     assert (fields["cooling"], fields["hw_notes"]) == ("Liquid", "two racks")
     assert marked(file) == left - {"submitter", "number_of_nodes", *NODE}
 
@@ -355,7 +355,7 @@ def test_a_probe_of_this_machine_is_written_and_read(tmp_path: Path) -> None:
     (probe,) = tmp_path.iterdir()
     assert "%h" not in probe.name
     assert init(tmp_path / "s.json", "--node", str(probe)) == Exit.CLEAN
-    assert reported(tmp_path / "s.json")["operating_system"]
+    assert fields_of(tmp_path / "s.json")["operating_system"]
 
 
 def test_this_machine_is_probed_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,7 +367,7 @@ def test_this_machine_is_probed_by_default(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", str(place))
     file = tmp_path / "s.json"
     assert run(["system", "init", str(file), "--round", "5.1"]) == Exit.CLEAN
-    fields = reported(file)
+    fields = fields_of(file)
     assert fields["accelerators_per_node"] == "4"
     assert fields["accelerator_memory_capacity"] == "80GB"
     assert fields["host_processor_model_name"]
@@ -412,7 +412,7 @@ def test_missing_fields_are_asked_for_in_a_terminal(tmp_path: Path) -> None:
     answers["cooling"] = ""
     display_path = in_terminal(file, "".join(f"{answers[name]}\n" for name in order))
     assert "division is 'ajar'; expected closed or open" in display_path
-    fields = reported(file)
+    fields = fields_of(file)
     assert (fields["division"], fields["status"]) == ("open", "Available cloud")
     assert marked(file) == {"cooling"}
     assert run(["system", "check", str(file), "--round", "5.1"]) == Exit.CLEAN

@@ -71,15 +71,15 @@ def test_a_tracker_is_compared_with_the_log(log: Path, words: tuple[object, ...]
 def test_a_truncated_recording_is_read_as_far_as_possible(tmp_path: Path) -> None:
     for source in (WANDB, EVENTS):
         whole = source.read_bytes()
-        reported = []
+        heights = []
         for length in range(0, len(whole), max(7, len(whole) // 40)):
             path = tmp_path / source.name
             path.write_bytes(whole[:length])
             result = podium("rcp", "curves", path, "--format", "csv")
             assert result.exit_code in (0, 2), result.output
-            reported.append(len(result.stdout.splitlines()))
-        assert reported == sorted(reported)
-        assert reported[-1] > 9
+            heights.append(len(result.stdout.splitlines()))
+        assert heights == sorted(heights)
+        assert heights[-1] > 9
 
 
 @pytest.mark.parametrize("name", ["a.wandb", "events.out.tfevents.9"])

@@ -179,9 +179,9 @@ def test_power_logs_are_renamed_with_their_run(tmp_path: Path) -> None:
     named("result_1.txt", "result_4.txt")(tree)
     named("power/result_1", "power/result_4")(tree)
     assert fix(tree, "--write").exit_code == Exit.CLEAN
-    reported = [(tree.root / RESULT / f"power/result_{n}/node_0.txt").read_text() for n in range(3)]
+    contents = [(tree.root / RESULT / f"power/result_{n}/node_0.txt").read_text() for n in range(3)]
     # result_2.txt comes before result_4.txt
-    assert reported == ["run 0\n", "run 2\n", "run 1\n"]
+    assert contents == ["run 0\n", "run 2\n", "run 1\n"]
 
 
 def test_a_log_is_left_if_its_new_name_is_taken(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def result(tree: Submission, nodes: int, minutes: float, status: str, **fields: 
     def change(log: LogBuilder) -> LogBuilder:
         for key, value in SAID.items():
             if key in log.names():
-                reported = {"submission_platform": name, "number_of_nodes": nodes}
-                log = log.set(key, reported.get(key, value))
+                changes = {"submission_platform": name, "number_of_nodes": nodes}
+                log = log.set(key, changes.get(key, value))
         return log.lasting(minutes)
 
     return tree.code().result(name, change=change, start=start)

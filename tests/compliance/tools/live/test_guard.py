@@ -56,7 +56,7 @@ class Reports:
     findings: list[Finding]
 
 
-def printed(guard_: Guard, log: Log) -> Reports:
+def reports_on(log: Log, guard_: Guard) -> Reports:
     at: dict[str, int] = {}
     for index, record in enumerate(log.records):
         for found in guard_(record):
@@ -67,7 +67,7 @@ def printed(guard_: Guard, log: Log) -> Reports:
 
 
 def reports_of(builder: LogBuilder) -> Reports:
-    return printed(guard(builder), parse_log(builder.bytes()))
+    return reports_on(parse_log(builder.bytes()), guard(builder))
 
 
 def moment(builder: LogBuilder, rule: str) -> str:
@@ -94,7 +94,7 @@ def test_a_finding_of_check_is_reported_at_the_first_certain_record(
         names = (which.division, which.benchmark) if named and honest(log, which) else ()
         judged = Guard(which.rules, *names, advises=False)
         judged.run.line_of = log.line
-        found = printed(judged, log)
+        found = reports_on(log, judged)
         checked = judge_log(log, which.rules, Profile.POLICY, "").findings
         assert severities(found.findings) == severities(checked), kind
         if not names:
@@ -133,7 +133,7 @@ def assert_at_once(found: Reports, log: Log, which: LogKind) -> None:
             first -= 1
         assert at <= first, (rule, at, first)
         if at < first:
-            assert log.records[at].key == "run_stop", "only what is missing is printed earlier"
+            assert log.records[at].key == "run_stop", "only a missing key is reported earlier"
 
 
 def overlap(log: Log) -> bool:
@@ -252,7 +252,7 @@ def test_a_requirement_of_the_policy_alone_is_a_warning() -> None:
 def test_a_guard_without_names_judges_once_the_log_declares_them() -> None:
     log = good().set("opt_adamw_beta_2", 0.9)
     log = log.move("submission_benchmark", before="run_start")
-    found = printed(Guard("6.1", advises=False), parse_log(log.bytes()))
+    found = reports_on(parse_log(log.bytes()), Guard("6.1", advises=False))
     assert log.lines[found.at["closed.llama31_8b.opt_adamw_beta_2"]].record.key == (  # type: ignore[union-attr]
         "submission_benchmark"
     )

@@ -194,16 +194,16 @@ def test_timeout_ends_the_watch_of_an_unfinished_run(
 
 
 def test_exit_on_error_ends_the_watch_and_runs_the_command(tmp_path: Path) -> None:
-    path, reported = tmp_path / "result_0.txt", tmp_path / "reported"
+    path, output = tmp_path / "result_0.txt", tmp_path / "output"
     log = good().set("opt_adamw_beta_2", 0.9)
     path.write_bytes(until("run_start", log))
     script = tmp_path / "alarm.py"
     script.write_text(
         "import os, sys; open(sys.argv[1], 'a').write(os.environ['PODIUM_RULE'] + '\\n')"
     )
-    command = f"{sys.executable} {script} {reported}"
+    command = f"{sys.executable} {script} {output}"
     assert watched(path, Clock(), exit_on_error=True, command=command) is Exit.FOUND
-    assert reported.read_text() == "closed.llama31_8b.opt_adamw_beta_2\n"
+    assert output.read_text() == "closed.llama31_8b.opt_adamw_beta_2\n"
 
 
 def test_a_missing_command_is_an_error(tmp_path: Path) -> None:

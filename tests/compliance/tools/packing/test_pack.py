@@ -49,11 +49,11 @@ def test_a_dry_run_prints_the_plan_and_writes_no_files(
 
 def test_a_plan_is_printed_as_json(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
     assert loose.pack("--dry-run", "--format", "json") == Exit.CLEAN
-    reported = json.loads(capsys.readouterr().out)
-    assert reported["schema"] == "podium.plan/2"
-    assert (reported["state"], reported["verdict"], reported["receipt"]) == ("planned", None, None)
-    assert {file["path"] for file in reported["files"]} == files_in(loose.original.root).keys()
-    assert all(file["renamed"] for file in reported["files"] if file["path"].startswith(RESULT))
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["schema"] == "podium.plan/2"
+    assert (plan["state"], plan["verdict"], plan["receipt"]) == ("planned", None, None)
+    assert {file["path"] for file in plan["files"]} == files_in(loose.original.root).keys()
+    assert all(file["renamed"] for file in plan["files"] if file["path"].startswith(RESULT))
 
 
 def test_packing_twice_changes_nothing(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,8 +81,8 @@ def test_executable_bits_and_links_are_kept(loose: Loose) -> None:
     assert (code / "go.sh").stat().st_mode & stat.S_IXUSR
     assert (code / "latest").readlink() == Path("go.sh")
     assert not (code / "train.py").stat().st_mode & stat.S_IXUSR
-    reported = {file["path"]: file for file in loose.receipt()["files"]}
-    link = reported["benchmarks/llama31_405b/implementations/ours/latest"]
+    entries = {file["path"]: file for file in loose.receipt()["files"]}
+    link = entries["benchmarks/llama31_405b/implementations/ours/latest"]
     assert link["link"] == "go.sh"
     assert link["sha256"] == hashlib.sha256(b"go.sh").hexdigest()
 
@@ -259,9 +259,9 @@ def test_a_file_in_place_of_the_target_folder_is_kept(
 
 
 def drop_system(loose: Loose) -> None:
-    reported = json.loads((loose.work / "sys.json").read_text())
-    del reported["framework"]
-    (loose.work / "sys.json").write_text(json.dumps(reported))
+    description = json.loads((loose.work / "sys.json").read_text())
+    del description["framework"]
+    (loose.work / "sys.json").write_text(json.dumps(description))
 
 
 def test_a_rejected_tree_does_not_replace_the_old_tree(

@@ -48,9 +48,9 @@ def changed(loose: Loose) -> None:
 
 
 def steps_of(loose: Loose, **changes: object) -> list[str]:
-    reported: list[str] = []
-    pack(order(loose, notify=reported.append, **changes))
-    return reported
+    notices: list[str] = []
+    pack(order(loose, notify=notices.append, **changes))
+    return notices
 
 
 def killed_at(loose: Loose, number: int, **changes: object) -> bool:

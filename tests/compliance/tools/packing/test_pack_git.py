@@ -193,8 +193,8 @@ def test_a_branch_that_has_moved_is_merged_and_checked(review: Review) -> None:
     assert git(review.bare, "rev-parse", BRANCH) == git(first, "rev-parse", "HEAD")
     assert (first / "Acme/documentation/ex_other.md").is_file()
     assert (first / f"Acme/{RESULT}/result_0.txt").is_file()
-    reported = {file["path"] for file in review.loose.receipt()["files"]}
-    assert "documentation/ex_other.md" in reported
+    packed = {file["path"] for file in review.loose.receipt()["files"]}
+    assert "documentation/ex_other.md" in packed
 
 
 def test_conflicting_changes_are_not_pushed(
@@ -216,8 +216,8 @@ def test_conflicting_changes_are_not_pushed(
 
 def test_concurrent_submitters_in_two_clones_are_independent(review: Review) -> None:
     gamma = Loose(review.place / "gamma")
-    reported = gamma.work / "sys.json"
-    reported.write_text(reported.read_text().replace('"Acme"', '"Gamma"'))
+    description = gamma.work / "sys.json"
+    description.write_text(description.read_text().replace('"Acme"', '"Gamma"'))
     gamma.configure(submitter="Gamma")
     clones = [review.clone("one"), review.clone("two")]
     calls = []

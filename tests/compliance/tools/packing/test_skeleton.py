@@ -40,17 +40,17 @@ def test_a_skeleton_has_the_files_and_folders_of_a_submission(tmp_path: Path) ->
 
 def test_a_description_has_every_field_and_the_known_values(tmp_path: Path) -> None:
     init(tmp_path / "Acme", *FULL, "--division", "open")
-    reported = json.loads((tmp_path / "Acme/systems/ex_n8.json").read_text(encoding="utf-8"))
-    assert list(reported) == list(FIELDS)
-    known = {name: value for name, value in reported.items() if value}
+    description = json.loads((tmp_path / "Acme/systems/ex_n8.json").read_text(encoding="utf-8"))
+    assert list(description) == list(FIELDS)
+    known = {name: value for name, value in description.items() if value}
     assert known == {"submitter": "Acme & Söhne", "division": "open", "system_name": "ex_n8"}
 
 
 def test_podium_toml_has_usage_round_and_submitter(tmp_path: Path) -> None:
     init(tmp_path / "Acme", "--usage", "hpc", "--submitter", 'A "B" \\ C', round_="v3.0")
-    reported = tomllib.loads((tmp_path / "Acme/podium.toml").read_text(encoding="utf-8"))
+    settings = tomllib.loads((tmp_path / "Acme/podium.toml").read_text(encoding="utf-8"))
     given = {"usage": "hpc", "round": "3.0", "submitter": 'A "B" \\ C'}
-    assert reported == given | {"division": "closed", "into": "../packed"}
+    assert settings == given | {"division": "closed", "into": "../packed"}
 
 
 def test_hpc_results_are_in_the_strong_folder(tmp_path: Path) -> None:

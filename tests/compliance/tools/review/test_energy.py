@@ -17,8 +17,8 @@ WATTS = 4000.0
 
 
 def record(time: float, key: str, value: Any = None) -> str:
-    reported = {"namespace": "", "time_ms": int(time), "event_type": "POINT_IN_TIME", "key": key}
-    return f":::MLLOG {json.dumps(reported | {'value': value, 'metadata': {}})}\n"
+    members = {"namespace": "", "time_ms": int(time), "event_type": "POINT_IN_TIME", "key": key}
+    return f":::MLLOG {json.dumps(members | {'value': value, 'metadata': {}})}\n"
 
 
 def metered(tree: Submission, *, stopped: bool = True) -> None:

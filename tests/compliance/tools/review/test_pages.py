@@ -185,20 +185,20 @@ def test_curves_in_view_show_values_and_can_be_selected_by_run(
       const tip = document.querySelector(".tip");
       const canvas = figure.querySelector("canvas");
       const box = canvas.getBoundingClientRect();
-      const reported = new Set();
+      const tips = new Set();
       for (let y = 20; y < 150; y += 5) for (let x = 50; x < 240; x += 5) {
         const at = { clientX: box.x + x, clientY: box.y + y, bubbles: true };
         canvas.dispatchEvent(new PointerEvent("pointermove", at));
-        if (!tip.hidden) reported.add(tip.textContent);
+        if (!tip.hidden) tips.add(tip.textContent);
       }
-      document.title = JSON.stringify([...reported]);
+      document.title = JSON.stringify([...tips]);
     })();
     """
     page = folder / "benchmark-llama31_405b.html"
     shown, complaints = seen(browser, page, tmp_path, act, FRAMES)
     assert complaints == ""
-    reported = re.findall(r"<title>(.*?)</title>", shown)[0]
-    points = re.findall(r"run: (result_\d)\.txtsamples: [\d,]+quality: \d\.\d+", reported)
+    tips = re.findall(r"<title>(.*?)</title>", shown)[0]
+    points = re.findall(r"run: (result_\d)\.txtsamples: [\d,]+quality: \d\.\d+", tips)
     assert {*points} == {"result_1"}
     assert shown.count('aria-pressed="true"') == 1
     label = 'aria-label="Quality over training of llama31_405b'

@@ -131,11 +131,11 @@ def test_the_trace_of_a_long_run_is_bounded() -> None:
         Record("eval_accuracy", float(number), number / 7, {"samples_count": number})
         for number in range(3 * MOST_POINTS + 1)
     ]
-    reported = trace_of(Run(records))
-    assert reported.quality.total == len(records)
-    assert len(reported.quality.points) <= MOST_POINTS + 1
-    assert reported.quality.points[-1][3] == (len(records) - 1) / 7
-    assert len(reported.stretches) <= 3 * 128
+    trace = trace_of(Run(records))
+    assert trace.quality.total == len(records)
+    assert len(trace.quality.points) <= MOST_POINTS + 1
+    assert trace.quality.points[-1][3] == (len(records) - 1) / 7
+    assert len(trace.stretches) <= 3 * 128
     assert trace_of(Run([])).quality.points == ()
 
 
@@ -145,8 +145,8 @@ def test_a_trace_leaves_out_values_that_are_not_numbers(value: Any) -> None:
         Record("eval_accuracy", 1.0, value, "no object"),
         Record("train_loss", 2.0, value, {}),
     ]
-    reported = trace_of(Run(records))
-    assert reported.quality.points == reported.loss.points == ()
+    trace = trace_of(Run(records))
+    assert trace.quality.points == trace.loss.points == ()
 
 
 def test_the_review_does_not_depend_on_the_number_of_processes(

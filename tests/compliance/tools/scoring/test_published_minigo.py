@@ -30,8 +30,8 @@ def timed(log: LogBuilder, minutes: float) -> LogBuilder:
 
 def with_result(log: LogBuilder, rate: float, minutes: float) -> LogBuilder:
     """Add an eval_result that places the last model `minutes` minutes after run_start."""
-    reported = {"epoch_num": 1, "timestamp": minutes * 60}
-    return log.add("eval_result", rate, reported, before="run_stop")
+    metadata = {"epoch_num": 1, "timestamp": minutes * 60}
+    return log.add("eval_result", rate, metadata, before="run_stop")
 
 
 def aborted(log: LogBuilder) -> LogBuilder:
@@ -98,8 +98,8 @@ def of_0_6(log: LogBuilder, minutes: float, *, stopped: bool) -> LogBuilder:
     """Return a run of 0.6 whose winning model came after `minutes` minutes."""
 
     def won(record: Record) -> Record:
-        reported = {"iteration": 7, "timestamp": minutes * 60}
-        return msgspec.structs.replace(record, value=0.51, metadata=reported)
+        metadata = {"iteration": 7, "timestamp": minutes * 60}
+        return msgspec.structs.replace(record, value=0.51, metadata=metadata)
 
     log = log.change("eval_result", won)
     # In public logs, run_stop comes long after the winning model or is missing

@@ -73,20 +73,18 @@ def test_every_record_is_on_its_line_in_every_dialect(published: Path, few: Path
 @pytest.mark.corpus
 def test_results_and_runs_agree_with_the_score(published: Path, few: Path) -> None:
     for name in ("training_results_v0.6", "hpc_results_v2.0"):
-        reported = score(few / name).results
+        results = score(few / name).results
         rows = [row for row in table(published, "results") if row["result"].startswith(name)]
         fields = ("submitter", "system", "benchmark", "division", "scaling", "minutes", "factor")
         fields += ("score", "runs", "converged", "batch_size", "to_converge", "models_per_minute")
         ours = {tuple(row[field] for field in ("result", *fields)) for row in rows}
         assert ours == {
-            (f"{name}/{one.path}", *(getattr(one, field) for field in fields)) for one in reported
+            (f"{name}/{one.path}", *(getattr(one, field) for field in fields)) for one in results
         }
         runs = [row for row in table(published, "runs") if row["result"].startswith(name)]
         minutes = {(row["file"], row["minutes"], row["role"]) for row in runs}
         assert minutes == {
-            (f"{name}/{run.path}", run.minutes, run.role)
-            for one in reported
-            for run in one.run_list
+            (f"{name}/{run.path}", run.minutes, run.role) for one in results for run in one.run_list
         }
 
 
@@ -190,9 +188,9 @@ def test_a_requested_round_is_read_by_its_rules(store: Path, made: Path) -> None
 
 def test_a_changed_file_of_equal_size_and_time_is_detected(store: Path, made: Path) -> None:
     path = made / "Acme/results/ex_n8/llama31_405b/result_0.txt"
-    reported = path.stat()
+    status = path.stat()
     path.write_text(path.read_text().replace("405b", "405c"))
-    os.utime(path, ns=(reported.st_atime_ns, reported.st_mtime_ns))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert built(store, made).read == [NAME]
 
 

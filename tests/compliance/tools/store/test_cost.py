@@ -83,9 +83,9 @@ def test_entries_are_read(task: str, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(TABLES[task].format(hours=hours))
     training = read_training(tmp_path / "a.tsv")
     assert training.hours == pytest.approx(hours)
-    reported = read_entry(tmp_path / "a.json")
-    assert reported == entry(cost_per_hour=24.48)
-    (row,) = board([(reported, training)]).rows
+    leaderboard_entry = read_entry(tmp_path / "a.json")
+    assert leaderboard_entry == entry(cost_per_hour=24.48)
+    (row,) = board([(leaderboard_entry, training)]).rows
     assert (row["task"], row["time"], row["cost"]) == (task, 158, 1.07)
     done = podium("results", "cost", "--dawnbench", tmp_path / "a.json")
     assert done.exit_code == 0

@@ -38,8 +38,8 @@ def ask(store: Path, sql: str, *more: object) -> Done:
 def test_views_have_the_columns_and_types_of_the_schema(published: Path) -> None:
     connection = package.results.open(published)
     for each in TABLES:
-        reported = connection.execute(f"DESCRIBE {each.name}").fetchall()
-        assert [(name, kind) for name, kind, *_ in reported] == [
+        described = connection.execute(f"DESCRIBE {each.name}").fetchall()
+        assert [(name, kind) for name, kind, *_ in described] == [
             (column.name, SQL[column.kind]) for column in each.columns
         ]
         (count,) = connection.execute(f"SELECT count(*) FROM {each.name}").fetchone()

@@ -125,17 +125,17 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f"""#!{sys.executable}
 import json, pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--output") + 1])
-reported = json.loads(pathlib.Path({str(tmp_path / "reported.json")!r}).read_text())[folder.name]
-if "profile" in reported:
+outcome = json.loads(pathlib.Path({str(tmp_path / "outcome.json")!r}).read_text())[folder.name]
+if "profile" in outcome:
     folder.mkdir(parents=True)
-    (folder / "profile.json").write_text(json.dumps(reported["profile"]))
-sys.stderr.write(reported.get("said", ""))
-sys.exit(reported.get("status", 0))
+    (folder / "profile.json").write_text(json.dumps(outcome["profile"]))
+sys.stderr.write(outcome.get("said", ""))
+sys.exit(outcome.get("status", 0))
 """
     )
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr("podium.reference_runs.profiling.studies.running.sys.executable", str(path))
-    return tmp_path / "reported.json"
+    return tmp_path / "outcome.json"
 
 
 def test_two_ranks_are_compared_with_one_rank(program: Path, tmp_path: Path) -> None:
@@ -160,14 +160,14 @@ def test_two_ranks_are_compared_with_one_rank(program: Path, tmp_path: Path) -> 
 def test_an_unsupported_setting_is_skipped_and_a_broken_setting_fails(
     program: Path, tmp_path: Path
 ) -> None:
-    reported = {
+    outcome = {
         "fp32": {"profile": profile()},
         "tf32": {"status": 2, "said": "a warning\npodium: cpu has no TF32\n"},
         # Killed after a first measurement: an incomplete profile is not a result
         "bf16": {"status": 1, "profile": profile(), "said": "podium: out of memory\n"},
         "fp16": {"status": 3, "said": "nothing of podium's"},
     }
-    program.write_text(json.dumps(reported))
+    program.write_text(json.dumps(outcome))
     empty = Study(kind="precision", benchmark="ncf", scale="smoke")
     *_, study = studied(empty, settings_of("precision", 1), ["ncf"], tmp_path / "out")
     assert [(each.name, each.state, each.reason) for each in study.variants] == [
